@@ -1,0 +1,143 @@
+"""Warp-specialised AMD GPU kernels in Python, with or without a GPU.
+
+::
+
+    from pipedsl import pipelined_kernel, AmdCounterBackend, gpu
+
+Names are loaded on first use: ``import pipedsl`` itself imports neither Numba nor HIP.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pipedsl.core.version import __version__
+
+if TYPE_CHECKING:
+    from pipedsl.core.config import config
+    from pipedsl.core.errors import (
+        AssemblyError,
+        CompilationError,
+        ConfigError,
+        DeadlockError,
+        DeviceError,
+        HipError,
+        KernelError,
+        KernelSyntaxError,
+        KernelTypeError,
+        LaunchError,
+        MemoryFault,
+        PipedslError,
+        ProtocolError,
+        ResourceError,
+        SimulationError,
+        StepBudgetExceeded,
+        TargetError,
+        ToolchainMissing,
+        UnsupportedInstruction,
+    )
+    from pipedsl.dispatch import CompiledKernel, Kernel, device_function, pipelined_kernel
+    from pipedsl.pipeline import AmdCounterBackend, PipelineBackend
+    from pipedsl.runtime import (
+        DeviceArray,
+        device_array,
+        event,
+        get_device,
+        stream,
+        synchronize,
+        to_device,
+        use_device,
+    )
+    from pipedsl.target import gpu
+
+_HOMES = {
+    "pipedsl.core.config": ("config",),
+    "pipedsl.core.errors": (
+        "AssemblyError",
+        "CompilationError",
+        "ConfigError",
+        "DeadlockError",
+        "DeviceError",
+        "HipError",
+        "KernelError",
+        "KernelSyntaxError",
+        "KernelTypeError",
+        "LaunchError",
+        "MemoryFault",
+        "PipedslError",
+        "ProtocolError",
+        "ResourceError",
+        "SimulationError",
+        "StepBudgetExceeded",
+        "TargetError",
+        "ToolchainMissing",
+        "UnsupportedInstruction",
+    ),
+    "pipedsl.dispatch": ("CompiledKernel", "Kernel", "device_function", "pipelined_kernel"),
+    "pipedsl.pipeline": ("AmdCounterBackend", "PipelineBackend"),
+    "pipedsl.runtime": (
+        "DeviceArray",
+        "device_array",
+        "event",
+        "get_device",
+        "stream",
+        "synchronize",
+        "to_device",
+        "use_device",
+    ),
+    "pipedsl.target": ("gpu",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AmdCounterBackend",
+    "AssemblyError",
+    "CompilationError",
+    "CompiledKernel",
+    "ConfigError",
+    "DeadlockError",
+    "DeviceArray",
+    "DeviceError",
+    "HipError",
+    "Kernel",
+    "KernelError",
+    "KernelSyntaxError",
+    "KernelTypeError",
+    "LaunchError",
+    "MemoryFault",
+    "PipedslError",
+    "PipelineBackend",
+    "ProtocolError",
+    "ResourceError",
+    "SimulationError",
+    "StepBudgetExceeded",
+    "TargetError",
+    "ToolchainMissing",
+    "UnsupportedInstruction",
+    "__version__",
+    "config",
+    "device_array",
+    "device_function",
+    "event",
+    "get_device",
+    "gpu",
+    "pipelined_kernel",
+    "stream",
+    "synchronize",
+    "to_device",
+    "use_device",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'pipedsl' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

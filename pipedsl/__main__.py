@@ -1,0 +1,7 @@
+"""``python -m pipedsl``: the command line."""
+
+import sys
+
+from pipedsl.cli.main import main
+
+sys.exit(main())

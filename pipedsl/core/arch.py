@@ -33,6 +33,8 @@ class Arch:
     max_vgprs : int
         Most VGPRs (AGPRs included on gfx9) that one wave can have.
     max_sgprs : int
+    sgprs_per_simd : int or None
+        SGPRs per SIMD, shared by the resident waves; None where every wave has a full set.
     simds_per_cu : int
         SIMDs that share one LDS (a CU on gfx9, a WGP counts as two CUs on gfx11/12).
     max_waves_per_simd : int
@@ -52,6 +54,7 @@ class Arch:
     vgpr_granule: int
     max_vgprs: int
     max_sgprs: int
+    sgprs_per_simd: int | None
     simds_per_cu: int
     max_waves_per_simd: int
     max_block: int
@@ -65,8 +68,8 @@ class Arch:
 def _cdna(name: str, lds_kib: int, granule: int, *features: str) -> Arch:
     return Arch(
         name=name, generation=9, wave_size=64, lds_bytes=lds_kib * 1024, lds_granule=granule,
-        vgprs_per_simd=512, vgpr_granule=8, max_vgprs=512, max_sgprs=102, simds_per_cu=4,
-        max_waves_per_simd=8, max_block=1024,
+        vgprs_per_simd=512, vgpr_granule=8, max_vgprs=512, max_sgprs=102, sgprs_per_simd=800,
+        simds_per_cu=4, max_waves_per_simd=8, max_block=1024,
         features=frozenset({"mfma", "agpr", "lds_dma4", *features}),
     )  # fmt: skip
 
@@ -74,8 +77,8 @@ def _cdna(name: str, lds_kib: int, granule: int, *features: str) -> Arch:
 def _rdna(name: str, generation: int, *features: str) -> Arch:
     return Arch(
         name=name, generation=generation, wave_size=32, lds_bytes=64 * 1024, lds_granule=1024,
-        vgprs_per_simd=1536, vgpr_granule=24, max_vgprs=256, max_sgprs=106, simds_per_cu=2,
-        max_waves_per_simd=16, max_block=1024,
+        vgprs_per_simd=1536, vgpr_granule=24, max_vgprs=256, max_sgprs=106, sgprs_per_simd=None,
+        simds_per_cu=2, max_waves_per_simd=16, max_block=1024,
         features=frozenset({"wmma", "vscnt", *features}),
     )  # fmt: skip
 

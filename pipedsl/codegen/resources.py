@@ -1,0 +1,153 @@
+"""Registers, LDS and scratch of a compiled kernel, and how many of it fit on a compute unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipedsl.core.arch import Arch, get_arch
+from pipedsl.core.errors import CompilationError
+from pipedsl.isa.metadata import KernelMetadata, read_metadata
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one kernel takes.
+
+    Attributes
+    ----------
+    kernel, arch : str
+    block : int
+        Work-items of the workgroup that the occupancy is for.
+    vgprs : int
+        Architectural VGPRs of a wave, per lane; rounded up to 4 where AGPRs follow them.
+    agprs : int
+        Accumulation VGPRs; they come from the same register file (gfx9 only).
+    sgprs : int
+        SGPRs of a wave, VCC and the like included.
+    lds_bytes : int
+        Static LDS of a workgroup.
+    scratch_bytes : int
+        Scratch of a work-item.
+    vgpr_spills, sgpr_spills : int
+        Registers spilled to memory.
+    waves_per_simd : int
+        Waves that registers, LDS and wave slots allow on a SIMD: LLVM's "Occupancy", but with
+        LDS rounded up to the granule of its allocation.
+    max_waves_per_simd : int
+        Wave slots of a SIMD.
+    limited_by : str or None
+        The resource that keeps `waves_per_simd` below the slots: ``"VGPRs"``, ``"SGPRs"``,
+        ``"LDS"`` or ``"block"`` (whole workgroups leave slots empty).
+    workgroups_per_cu : float
+        Whole workgroups that fit on a compute unit; 0 where not one fits. On gfx11 and gfx12
+        a workgroup runs on a WGP, a pair of CUs: the figure is half of what fits on the pair.
+    """
+
+    kernel: str
+    arch: str
+    block: int
+    vgprs: int
+    agprs: int
+    sgprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    waves_per_simd: int
+    max_waves_per_simd: int
+    limited_by: str | None
+    workgroups_per_cu: float
+
+    def __str__(self) -> str:
+        limit = f", limited by {self.limited_by}" if self.limited_by else ""
+        rows = [
+            ("VGPRs", f"{self.vgprs}"),
+            ("AGPRs", f"{self.agprs}"),
+            ("SGPRs", f"{self.sgprs}"),
+            ("LDS", f"{self.lds_bytes:,} bytes per workgroup"),
+            ("scratch", f"{self.scratch_bytes:,} bytes per work-item"),
+            ("spills", f"{self.vgpr_spills} VGPRs, {self.sgpr_spills} SGPRs"),
+            ("waves per SIMD", f"{self.waves_per_simd} of {self.max_waves_per_simd}{limit}"),
+            ("workgroups per CU", f"{self.workgroups_per_cu:g}"),
+        ]
+        title = f"{self.kernel} on {self.arch}, block {self.block}"
+        return "\n".join([title, *(f"  {name:<18}{value}" for name, value in rows)])
+
+
+def read_resources(asm: str, kernel: str, arch: str | Arch, block: int | None = None) -> Resources:
+    """Read the resources of `kernel` from its assembly.
+
+    Parameters
+    ----------
+    asm : str
+        Assembly with kernel metadata.
+    kernel : str
+        Symbol of the kernel.
+    arch : str or Arch
+    block : int, optional
+        Work-items per workgroup; by default the most that the kernel was compiled for.
+
+    Raises
+    ------
+    AssemblyError
+        If the metadata is malformed.
+    CompilationError
+        If `asm` has no such kernel.
+    """
+    kernels = read_metadata(asm)
+    if kernel not in kernels:
+        raise CompilationError(
+            f"the assembly has no kernel {kernel!r}.",
+            fix=f"its kernels are {', '.join(map(repr, kernels))}." if kernels else None,
+        )
+    metadata, row = kernels[kernel], get_arch(arch)
+    block = metadata.max_block if block is None else block
+    waves, limited_by, workgroups = _occupancy(metadata, row, block)
+    return Resources(
+        kernel=kernel,
+        arch=row.name,
+        block=block,
+        vgprs=metadata.vgpr_count - metadata.agpr_count,
+        agprs=metadata.agpr_count,
+        sgprs=metadata.sgpr_count,
+        lds_bytes=metadata.lds_bytes,
+        scratch_bytes=metadata.scratch_bytes,
+        vgpr_spills=metadata.vgpr_spills,
+        sgpr_spills=metadata.sgpr_spills,
+        waves_per_simd=waves,
+        max_waves_per_simd=row.max_waves_per_simd,
+        limited_by=limited_by,
+        workgroups_per_cu=workgroups,
+    )
+
+
+def _occupancy(metadata: KernelMetadata, arch: Arch, block: int) -> tuple[int, str | None, float]:
+    """Waves per SIMD, what limits them, and workgroups per CU."""
+    # The CUs that a workgroup spreads over: both of a WGP unless the code asks for CU mode.
+    cus = 1 + metadata.descriptor.get("workgroup_processor_mode", 0)
+    simds = arch.simds_per_cu * cus
+    waves_per_group = -(-block // metadata.wave_size)
+
+    by_registers = {
+        "VGPRs": arch.vgprs_per_simd // _align(max(metadata.vgpr_count, 1), arch.vgpr_granule)
+    }
+    if arch.sgprs_per_simd is not None:
+        by_registers["SGPRs"] = arch.sgprs_per_simd // max(metadata.sgpr_count, 1)
+    by_groups = {"block": arch.max_waves_per_simd * simds // waves_per_group}
+    if metadata.lds_bytes:
+        lds = _align(metadata.lds_bytes, arch.lds_granule)
+        by_groups["LDS"] = arch.lds_bytes * cus // lds
+
+    limits = {
+        **{name: -(-groups * waves_per_group // simds) for name, groups in by_groups.items()},
+        **by_registers,
+    }
+    limiting = min(limits, key=lambda name: limits[name])
+    waves = min(limits[limiting], arch.max_waves_per_simd)
+    register_waves = min(arch.max_waves_per_simd, min(by_registers.values()))
+    groups = min(min(by_groups.values()), register_waves * simds // waves_per_group)
+    return waves, limiting if waves < arch.max_waves_per_simd else None, groups / cus
+
+
+def _align(value: int, unit: int) -> int:
+    return -(-value // unit) * unit

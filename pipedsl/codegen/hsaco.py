@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from pipedsl.core.arch import Arch, get_arch
@@ -153,7 +153,7 @@ probe:
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def _probe(toolchain: Toolchain, arch: str) -> str | None:
     """Why `toolchain` cannot make code for `arch`, or None if it can."""
     accum_offset = ".amdhsa_accum_offset 4" if get_arch(arch).has("agpr") else ""

@@ -19,6 +19,7 @@ from pipedsl.core.config import config
 from pipedsl.core.errors import CompilationError, ToolchainMissing
 
 _cache = FileCache("hsaco")
+_SYSTEM_ROCM = "/opt/rocm"
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def find_toolchain(arch: str | Arch = "gfx942") -> Toolchain:
 
 
 def _candidates() -> Iterator[Toolchain]:
-    for root in (os.environ.get("ROCM_PATH"), os.environ.get("HIP_PATH"), "/opt/rocm"):
+    for root in (os.environ.get("ROCM_PATH"), os.environ.get("HIP_PATH"), _SYSTEM_ROCM):
         for folder in (Path(root, "llvm/bin"), Path(root, "lib/llvm/bin")) if root else ():
             if (folder / "clang").exists() and (folder / "ld.lld").exists():
                 yield Toolchain("ROCm", (str(folder / "clang"),), (str(folder / "ld.lld"),))

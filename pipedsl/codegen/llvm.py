@@ -69,7 +69,7 @@ def compile_ir(
         reason = death.output.strip() or f"its process ended with status {death.status}"
         raise _refusal(reason, kernel, arch, where) from None
     if status == "error":
-        raise _refusal(fields[0], kernel, arch, where)
+        raise _refusal(f"error: {fields[0]}", kernel, arch, where)
     lowered = Lowered(*fields)
     if f".amdhsa_code_object_version {CODE_OBJECT_VERSION}" not in lowered.asm:
         raise CompilationError(
@@ -88,12 +88,12 @@ def start_worker() -> None:
 
 # A fatal error, a diagnostic with a source location, or the IR parser's message.
 _COMPLAINT = re.compile(
-    r"^(?P<parser>LLVM IR parsing error\n)?"
+    r"^(?P<parser>error: LLVM IR parsing error\n)?"
     r"(?:LLVM ERROR: |(?:error: )?(?:(?P<file>[^\n:]+):(?P<line>\d+):\d+: )?(?:error: )?)"
     r"(?P<text>.+)$",
     re.M,
 )
-_FIRST_COMPLAINT = re.compile(r"^(?:LLVM IR parsing error\n)?.*(?:error|ERROR): .+$", re.M)
+_FIRST_COMPLAINT = re.compile(r"^(?:error: LLVM IR parsing error\n)?.*(?:error|ERROR): .+$", re.M)
 
 _ADVICE = (
     ("Cannot select", "{arch} has no instruction for this; use another arch or operation."),

@@ -29,6 +29,9 @@ class WorkerPool:
         What to run as a worker; by default LLVM's.
     """
 
+    _workers: list[_Worker]
+    _idle: list[_Worker]
+
     def __init__(self, limit: int = 2, command: Sequence[str] | None = None) -> None:
         self._limit = limit
         self._command = command
@@ -71,19 +74,22 @@ class WorkerPool:
             return reply
 
     def close(self) -> None:
-        """End all workers."""
+        """End all workers; a request under way raises WorkerDied."""
         with self._lock:
-            workers = self._workers[:]
-            self._workers.clear()
-            self._idle.clear()
-        for each in workers:
+            idle, self._idle = self._idle, []
+            busy = [each for each in self._workers if each not in idle]
+            self._workers = []
+        for each in idle:
             each.stop()
+        for each in busy:
+            # Its pipes are in use: the thread that waits on them closes them.
+            each.kill()
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._limit)
-        self._workers: list[_Worker] = []
-        self._idle: list[_Worker] = []
+        self._workers = []
+        self._idle = []
 
     def _abandon(self) -> None:
         for each in self._workers:
@@ -96,8 +102,7 @@ class WorkerPool:
                 candidate = self._idle.pop()
                 if candidate.alive():
                     return candidate
-                self._workers.remove(candidate)
-                candidate.stop()
+                self._forget(candidate)
             return self._spawn()
 
     def _spawn(self) -> _Worker:
@@ -107,8 +112,11 @@ class WorkerPool:
 
     def _discard(self, dead: _Worker) -> None:
         with self._lock:
-            if dead in self._workers:
-                self._workers.remove(dead)
+            self._forget(dead)
+
+    def _forget(self, dead: _Worker) -> None:
+        if dead in self._workers:
+            self._workers.remove(dead)
         dead.stop()
 
 
@@ -165,7 +173,7 @@ class _Worker:
 
         def expire() -> None:
             expired.set()
-            self._process.kill()
+            self.kill()
 
         deadline = threading.Timer(timeout, expire)
         deadline.daemon = True
@@ -195,8 +203,11 @@ class _Worker:
         self._log.seek(0)
         return self._log.read().decode(errors="replace")
 
-    def stop(self) -> None:
+    def kill(self) -> None:
         self._process.kill()
+
+    def stop(self) -> None:
+        self.kill()
         self._process.wait()
         self._close()
 

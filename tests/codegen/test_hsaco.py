@@ -6,6 +6,7 @@ import struct
 import sys
 
 import pytest
+
 from pipedsl import codegen
 from pipedsl.codegen import hsaco
 from pipedsl.core.config import config
@@ -75,7 +76,7 @@ def test_the_assemblers_first_error_and_its_line():
 
 @pytest.mark.usefixtures("toolchain")
 def test_text_of_another_arch_is_refused(asm):
-    with pytest.raises(CompilationError, match="line 1 of the assembly: .*target"):
+    with pytest.raises(CompilationError, match=r"line 1 of the assembly: .*target"):
         hsaco.assemble(asm, "gfx90a")
 
 

@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from pipedsl import codegen
 from pipedsl.codegen import llvm
 from pipedsl.codegen.pool import WorkerPool

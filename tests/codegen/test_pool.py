@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+
 from pipedsl.codegen import worker
 from pipedsl.codegen.pool import WorkerDied, WorkerPool, WorkerTimeout
 from pipedsl.core.errors import CompilationError

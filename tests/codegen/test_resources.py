@@ -6,6 +6,7 @@ import re
 
 import pytest
 from llvmlite import binding
+
 from pipedsl import codegen
 from pipedsl.codegen.resources import read_resources
 from pipedsl.core.arch import get_arch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -84,18 +85,20 @@ KNOBS: dict[str, Knob] = {
 
 _overrides: ContextVar[dict[str, Any] | None] = ContextVar("pipedsl_config", default=None)
 _process: dict[str, Any] = {}
+_thread = threading.local()
 
 
 class Config:
     """Typed access to the knobs: ``config.device``, ``config.scope(device="sim")``.
 
-    A value comes from the innermost `scope`, else from an assignment, else from the environment
-    variable ``PIPEDSL_<NAME>``, else from the default; it is looked up at every read.
+    A value comes from the innermost `scope`, else from `set_for_thread`, else from an assignment,
+    else from the environment variable ``PIPEDSL_<NAME>``, else from the default; it is looked up
+    at every read.
     """
 
     def __getattr__(self, name: str) -> Any:
         knob = _knob(name)
-        for layer in (_overrides.get() or {}, _process):
+        for layer in (_overrides.get() or {}, _thread.__dict__, _process):
             if name in layer:
                 return layer[name]
         text = os.environ.get(knob.variable)
@@ -114,8 +117,27 @@ class Config:
         finally:
             _overrides.reset(token)
 
+    def set_for_thread(self, **values: Any) -> dict[str, Any]:
+        """Set knobs for the current thread; None removes a setting.
+
+        Returns
+        -------
+        dict
+            What was set before, for a later call that restores it.
+        """
+        before = {name: _thread.__dict__.get(name) for name in values}
+        parsed = {
+            n: None if v is None else _parse(_knob(n), v, f"config.{n}") for n, v in values.items()
+        }
+        for name, value in parsed.items():
+            if value is None:
+                _thread.__dict__.pop(name, None)
+            else:
+                setattr(_thread, name, value)
+        return before
+
     def __dir__(self) -> list[str]:
-        return [*KNOBS, "scope"]
+        return [*KNOBS, "scope", "set_for_thread"]
 
     def __repr__(self) -> str:
         return f"Config({', '.join(f'{name}={getattr(self, name)!r}' for name in KNOBS)})"

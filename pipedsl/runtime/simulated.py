@@ -1,0 +1,128 @@
+"""The simulator as a device."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from pipedsl.core.arch import Arch
+from pipedsl.core.cache import content_key
+from pipedsl.core.errors import DeviceError
+from pipedsl.core.image import KernelImage
+from pipedsl.runtime.device import Dim3
+from pipedsl.runtime.kernarg import KernargLayout
+from pipedsl.sim import Memory, load_assembly
+
+
+class SimulatedDevice:
+    """A device that runs the image's assembly on the CPU; every call is finished on return.
+
+    Parameters
+    ----------
+    arch : Arch
+    """
+
+    def __init__(self, arch: Arch) -> None:
+        self.arch = arch
+        self.name = f"sim:{arch.name}"
+        self.description = f"simulator of {arch.name}"
+        self.memory = Memory()
+        self._loaded: dict[str, SimulatedKernel] = {}
+
+    def allocate(self, nbytes: int, name: str = "") -> int:
+        return self.memory.allocate(nbytes, name)
+
+    def free(self, address: int) -> None:
+        self.memory.free(address)
+
+    def copy_to_device(self, address: int, source: np.ndarray, stream: int = 0) -> None:
+        if source.nbytes:
+            self.memory.view(address, source.nbytes)[:] = _bytes(source)
+
+    def copy_to_host(self, target: np.ndarray, address: int, stream: int = 0) -> None:
+        if target.nbytes:
+            _bytes(target)[:] = self.memory.view(address, target.nbytes)
+
+    def load(self, image: KernelImage) -> SimulatedKernel:
+        if image.arch != self.arch.name:
+            raise DeviceError(f"kernel {image.name!r} is for {image.arch}, not {self.arch.name}.")
+        key = content_key(image.name, image.asm)
+        if key not in self._loaded:
+            self._loaded[key] = SimulatedKernel(self, image)
+        return self._loaded[key]
+
+    def launch(
+        self,
+        image: KernelImage,
+        grid: Dim3,
+        block: Dim3,
+        values: tuple[Any, ...],
+        stream: int = 0,
+        lds_bytes: int = 0,
+    ) -> None:
+        self.load(image).launch(grid, block, values, stream, lds_bytes)
+
+    def stream(self) -> SimulatedStream:
+        return SimulatedStream()
+
+    def event(self) -> SimulatedEvent:
+        return SimulatedEvent()
+
+    def synchronize(self) -> None:
+        """Return at once: nothing is ever pending."""
+
+    def __repr__(self) -> str:
+        return f"<{self.description}>"
+
+
+class SimulatedKernel:
+    """A kernel that the simulator has read."""
+
+    def __init__(self, device: SimulatedDevice, image: KernelImage) -> None:
+        self._kernel = load_assembly(image.asm).kernels[image.name]
+        self.metadata = self._kernel.metadata
+        self._layout = KernargLayout(self.metadata, image)
+        self._memory = device.memory
+        self._sources = image.sources
+
+    def launch(
+        self, grid: Dim3, block: Dim3, values: Any, stream: int = 0, lds_bytes: int = 0
+    ) -> None:
+        kernarg = bytearray(self._layout.size)
+        self._layout.pack_into(kernarg, values, grid, block, lds_bytes)
+        self._kernel.run(
+            self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes, sources=self._sources
+        )
+
+
+class SimulatedStream:
+    """A queue that is always empty: simulated work is done when the call returns."""
+
+    ptr = 0
+
+    def synchronize(self) -> None:
+        """Return at once."""
+
+
+class SimulatedEvent:
+    """A time on the host's clock: elapsed times are what the simulation took, not a GPU's."""
+
+    def __init__(self) -> None:
+        self._seconds: float | None = None
+
+    def record(self, stream: Any = None) -> None:
+        self._seconds = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """Return at once."""
+
+    def elapsed_ms(self, end: SimulatedEvent) -> float:
+        if self._seconds is None or end._seconds is None:
+            raise DeviceError("an event was not recorded.", fix="call record() on both events.")
+        return (end._seconds - self._seconds) * 1e3
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return array.reshape(-1).view(np.uint8)

@@ -86,6 +86,7 @@ def _load_llvm() -> Callable[[str, str], tuple[str, str]]:
         machine = target.create_target_machine(cpu=arch, opt=3, reloc="pic")
         module = binding.parse_assembly(llvm_ir)
         module.verify()
+        module.triple = target.triple
         module.data_layout = str(machine.target_data)
         builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(3))
         builder.getModulePassManager().run(module, builder)

@@ -142,6 +142,8 @@ def test_threads_get_their_own_answers(kernel_ir):
         assert f"v_mov_b32_e32 v1, {hex(number)}" in asm
 
 
+# Python 3.12 warns that a fork of a threaded process may hang the child: here it must not.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_compiles_too(kernel_ir):
     module = kernel_ir()
     codegen.compile_ir(module, "gfx942", kernel="k")

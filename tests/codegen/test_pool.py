@@ -94,6 +94,8 @@ def test_no_more_workers_than_the_limit(pool):
     assert 1 <= len(seen) <= 2
 
 
+# Python 3.12 warns that a fork of a threaded process may hang the child: here it must not.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_fork_during_a_request_leaves_both_sides_working(pool):
     results = []
     busy = threading.Thread(target=lambda: results.append(_attempt(pool)))

@@ -1,0 +1,135 @@
+"""Micro-kernels by key: built on demand, optimised once, cached on disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from llvmlite import ir
+
+from pipedsl.sim.builder import I8, I32, I64, PTR, Builder
+from pipedsl.sim.jit import Linked, host
+from pipedsl.sim.machine import micro_symbol
+
+MicroBody = Callable[..., None]
+_BODIES: dict[str, tuple[MicroBody, Callable[..., list[ir.Type]]]] = {}
+_linked: dict[tuple, Linked] = {}
+_lock = threading.RLock()
+
+
+class Micro:
+    """A micro-kernel under construction: ``i32 f(group, wave, args...)``; 0 means success.
+
+    Attributes
+    ----------
+    args : tuple of ir.Value
+        Behind group and wave.
+    """
+
+    def __init__(self, key: tuple, kinds: list[ir.Type]) -> None:
+        self.module = ir.Module(micro_symbol(key))
+        kind = ir.FunctionType(I32, [PTR, PTR, *kinds])
+        self.function = ir.Function(self.module, kind, micro_symbol(key))
+        self.group, self.wave, *rest = self.function.args
+        self.args = tuple(rest)
+        self.irb = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.s = Builder(self.irb, 0)
+
+    def lanes(self, count: int) -> Builder:
+        """Operations over `count` lanes."""
+        return Builder(self.irb, count)
+
+    def at(self, pointer: ir.Value, offset: int | ir.Value) -> ir.Value:
+        """`pointer` moved by `offset` bytes."""
+        if isinstance(offset, int):
+            offset = I64(offset)
+        return self.irb.gep(pointer, [offset], source_etype=I8)
+
+    def load(
+        self, kind: ir.Type, pointer: ir.Value, offset: int | ir.Value = 0, align: int = 1
+    ) -> ir.Value:
+        return self.irb.load(self.at(pointer, offset), align=align, typ=kind)
+
+    def store(
+        self, value: ir.Value, pointer: ir.Value, offset: int | ir.Value = 0, align: int = 1
+    ) -> None:
+        self.irb.store(value, self.at(pointer, offset), align=align)
+
+    def ret(self, code: int) -> None:
+        self.irb.ret(I32(code))
+
+    def block(self, name: str) -> ir.Block:
+        return self.function.append_basic_block(name)
+
+    @contextmanager
+    def loop(self, count: int | ir.Value) -> Iterator[ir.Value]:
+        """``for i in range(count)`` over i64."""
+        count = I64(count) if isinstance(count, int) else count
+        before, head = self.irb.block, self.block("loop")
+        body, done = self.block("body"), self.block("done")
+        self.irb.branch(head)
+        self.irb.position_at_end(head)
+        index = self.irb.phi(I64)
+        index.add_incoming(I64(0), before)
+        self.irb.cbranch(self.irb.icmp_unsigned("<", index, count), body, done)
+        self.irb.position_at_end(body)
+        yield index
+        index.add_incoming(self.irb.add(index, I64(1)), self.irb.block)
+        self.irb.branch(head)
+        self.irb.position_at_end(done)
+
+    @contextmanager
+    def active_lanes(self, mask: ir.Value) -> Iterator[ir.Value]:
+        """Loop over the set bits of `mask`, lowest first; yields the lane as i64."""
+        kind = mask.type
+        before, head = self.irb.block, self.block("lanes")
+        body, done = self.block("lane"), self.block("lanes_done")
+        self.irb.branch(head)
+        self.irb.position_at_end(head)
+        left = self.irb.phi(kind)
+        left.add_incoming(mask, before)
+        self.irb.cbranch(self.irb.icmp_unsigned("!=", left, kind(0)), body, done)
+        self.irb.position_at_end(body)
+        lane = self.s.count_trailing_zeros(left)
+        yield lane if kind == I64 else self.irb.zext(lane, I64)
+        left.add_incoming(self.irb.and_(left, self.irb.sub(left, kind(1))), self.irb.block)
+        self.irb.branch(head)
+        self.irb.position_at_end(done)
+
+
+def micro_kernel(name: str, kinds: Callable[..., list[ir.Type]]):  # type: ignore[no-untyped-def]
+    """Register ``body(k, *parameters)`` under `name`; `kinds(*parameters)` gives argument types."""
+
+    def register(body: MicroBody) -> MicroBody:
+        if name in _BODIES:
+            raise ValueError(f"micro-kernel {name} is registered twice")
+        _BODIES[name] = (body, kinds)
+        return body
+
+    return register
+
+
+def micro_key(name: str, *parameters: int | str) -> tuple:
+    """Key of one micro-kernel: its name and the parameters that specialise it."""
+    return (name, *parameters)
+
+
+def build_text(key: tuple) -> str:
+    """LLVM IR of the micro-kernel `key`."""
+    body, kinds = _BODIES[key[0]]
+    k = Micro(key, kinds(*key[1:]))
+    body(k, *key[1:])
+    return str(k.module)
+
+
+def address(key: tuple) -> int:
+    """Address of the micro-kernel `key`, compiled on first use."""
+    found = _linked.get(key)
+    if found is None:
+        with _lock:
+            found = _linked.get(key)
+            if found is None:
+                image = host().compile(build_text(key), 3)
+                found = _linked[key] = host().link(image, micro_symbol(key), {})
+    return found.address

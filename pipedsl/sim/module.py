@@ -1,0 +1,198 @@
+"""Loading a text: modules and kernels."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pipedsl.core.arch import Arch, get_arch
+from pipedsl.core.cache import FileCache, content_key
+from pipedsl.core.errors import LaunchError
+from pipedsl.isa.instruction import Instruction
+from pipedsl.isa.metadata import KernelMetadata
+from pipedsl.sim import micro
+from pipedsl.sim.arguments import pack_arguments
+from pipedsl.sim.jit import Linked, host
+from pipedsl.sim.layout import WaveLayout
+from pipedsl.sim.memory import Memory
+from pipedsl.sim.reader import Program, read_program
+from pipedsl.sim.run import Launch, RunStats, run
+from pipedsl.sim.translator import ENTRY_SYMBOL, translate
+from pipedsl.sim.version import FINGERPRINT
+
+
+@dataclass(frozen=True)
+class Module:
+    """An assembly text, ready to run.
+
+    Attributes
+    ----------
+    arch : str
+    kernels : mapping of str to Kernel
+    """
+
+    arch: str
+    kernels: Mapping[str, Kernel]
+
+    def __repr__(self) -> str:
+        return f"<sim.Module {self.arch}: {', '.join(self.kernels)}>"
+
+
+def load_assembly(text: str) -> Module:
+    """Load AMDGPU assembly.
+
+    Parameters
+    ----------
+    text : str
+        Complete text with ``.amdgcn_target``, ``.amdhsa_kernel`` and ``.amdgpu_metadata``.
+
+    Raises
+    ------
+    AssemblyError
+        For text that is not assembly of a supported target; the message names the line.
+    UnsupportedInstruction
+        For an instruction that the simulator does not have; nothing has run.
+    """
+    program = read_program(text)
+    key = content_key(text)
+    kernels = {name: Kernel(program, name, key) for name in program.kernels}
+    return Module(program.arch, kernels)
+
+
+class Kernel:
+    """One kernel of a module."""
+
+    def __init__(self, program: Program, name: str, text_key: str) -> None:
+        self.name = name
+        self.program = program
+        self.metadata: KernelMetadata = program.kernels[name]
+        self._text_key = text_key
+        self._lock = threading.Lock()
+        self._code: Linked | None = None
+
+    @property
+    def arch(self) -> Arch:
+        """The target."""
+        return get_arch(self.program.arch)
+
+    @property
+    def instructions(self) -> Sequence[Instruction]:
+        """The text's instructions, with line, source line, operands and unit."""
+        return self.program.instructions
+
+    @cached_property
+    def wave(self) -> WaveLayout:
+        """Registers of one wave."""
+        meta = self.metadata
+        total = max(meta.descriptor.get("next_free_vgpr", 0), meta.vgpr_count, 1)
+        if self.arch.has("agpr"):
+            vgprs = meta.descriptor.get("accum_offset", total)
+            return WaveLayout(meta.wave_size, vgprs, max(total - vgprs, 0))
+        return WaveLayout(meta.wave_size, total, 0)
+
+    def code(self) -> Linked:
+        """The translated kernel, from memory, disk or the translator."""
+        with self._lock:
+            if self._code is None:
+                self._code = self._link()
+            return self._code
+
+    def _link(self) -> Linked:
+        cache = FileCache("sim")
+        key = content_key(self._text_key, self.name, FINGERPRINT, host().key("", 0))
+        found = cache.get(key)
+        if found is None:
+            translation = translate(self.program, self.program.labels[self.name], self.wave)
+            image = host().compile(translation.text, 0)
+            header = json.dumps(list(translation.micros.items())).encode()
+            cache.put(key, len(header).to_bytes(4, "little") + header + image)
+            micros = translation.micros
+        else:
+            size = int.from_bytes(found[:4], "little")
+            micros = {name: tuple(parts) for name, parts in json.loads(found[4 : 4 + size])}
+            image = found[4 + size :]
+        imports = {name: micro.address(parts) for name, parts in micros.items()}
+        return host().link(image, ENTRY_SYMBOL, imports)
+
+    def run(
+        self,
+        memory: Memory,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        kernarg: bytes,
+        *,
+        lds_bytes: int = 0,
+        workgroups: Sequence[int] | None = None,
+        step_budget: int | None = None,
+        seed: int | None = None,
+        sources: Mapping[str, str] | None = None,
+    ) -> RunStats:
+        """Run on prepared memory and kernel arguments.
+
+        Parameters
+        ----------
+        memory : Memory
+        grid, block : tuple of int
+            Workgroups, and work-items of one, along x, y, z.
+        kernarg : bytes
+            The whole kernarg segment, hidden arguments included.
+        lds_bytes : int
+            Dynamic LDS beyond what the kernel declares.
+        workgroups : sequence of int, optional
+            Linear ids of the workgroups to run; all by default.
+        step_budget, seed : int, optional
+            Overrides of ``config.step_budget`` and ``config.seed``.
+        sources : mapping of str to str, optional
+            Text of source files that ``.loc`` names, for error messages.
+
+        Raises
+        ------
+        MemoryFault, DeadlockError, StepBudgetExceeded
+        LaunchError
+            If the block or LDS does not fit.
+        """
+        launch = Launch(self, memory, grid, block, kernarg, lds_bytes, sources or {})
+        return run(launch, workgroups, step_budget, seed)
+
+    def launch(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        lds_bytes: int = 0,
+        workgroups: Sequence[int] | None = None,
+    ) -> RunStats:
+        """Run with arguments in metadata order.
+
+        Parameters
+        ----------
+        grid, block : int or sequence of int
+        args : sequence
+            NumPy arrays (C-contiguous; used in place) for pointers, scalars for values. Hidden
+            arguments are filled in where the metadata names their kind and may be left out.
+        lds_bytes : int
+        workgroups : sequence of int, optional
+        """
+        grid3, block3 = _triple(grid, "grid"), _triple(block, "block")
+        memory = Memory()
+        kernarg = pack_arguments(self.metadata, args, memory, grid3, block3, lds_bytes)
+        return self.run(memory, grid3, block3, kernarg, lds_bytes=lds_bytes, workgroups=workgroups)
+
+    def __repr__(self) -> str:
+        return f"<sim.Kernel {self.name} for {self.program.arch}>"
+
+
+def _triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
+    items = [value] if isinstance(value, (int, np.integer)) else list(value)
+    if not 1 <= len(items) <= 3 or not all(
+        isinstance(i, (int, np.integer)) and i > 0 for i in items
+    ):
+        raise LaunchError(f"{what} must be one to three positive integers, not {value!r}.")
+    x, y, z = (int(i) for i in (*items, 1, 1)[:3])
+    return x, y, z

@@ -1,0 +1,165 @@
+"""Running the workgroups of a launch on the host's cores."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipedsl.core.config import config
+from pipedsl.core.errors import LaunchError
+from pipedsl.sim import layout as at
+from pipedsl.sim import micro
+from pipedsl.sim.faults import raise_outcome
+from pipedsl.sim.group import Group, GroupTemplate
+from pipedsl.sim.memory import Memory
+
+if TYPE_CHECKING:
+    from pipedsl.sim.module import Kernel
+
+_SLICE_STEPS = 2_000_000  # short enough that Ctrl-C is answered at once
+_RESIDENT = 64  # workgroups in flight, so that workgroups may wait for each other
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class RunStats:
+    """What a run did.
+
+    Attributes
+    ----------
+    instructions : int
+        Wave instructions executed.
+    workgroups, waves : int
+    """
+
+    instructions: int
+    workgroups: int
+    waves: int
+
+
+class Launch:
+    """A kernel with everything that one launch adds."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        memory: Memory,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        kernarg: bytes,
+        lds_bytes: int,
+        sources: Mapping[str, str],
+    ) -> None:
+        self.kernel = kernel
+        self.memory = memory
+        self.grid = grid
+        self.sources = sources
+        self.code = kernel.code()
+        self.template = GroupTemplate(kernel, memory, grid, block, kernarg, lds_bytes)
+        self.total = grid[0] * grid[1] * grid[2]
+
+    def group(self, index: int) -> Group:
+        """Workgroup number `index`, ready to run."""
+        x, rest = index % self.grid[0], index // self.grid[0]
+        ids = (x, rest % self.grid[1], rest // self.grid[1])
+        return Group(self.template, ids, self.code.address)
+
+
+def run(
+    launch: Launch,
+    workgroups: Sequence[int] | None,
+    step_budget: int | None,
+    seed: int | None,
+) -> RunStats:
+    """Run all (or the named) workgroups; raises what the first failing one reports."""
+    ids = range(launch.total) if workgroups is None else list(workgroups)
+    for index in ids if workgroups is not None else ():
+        if not 0 <= index < launch.total:
+            raise LaunchError(f"there is no workgroup {index} in a grid of {launch.total}.")
+    budget = config.step_budget if step_budget is None else step_budget
+    pool = _Pool(launch, ids, budget, config.seed if seed is None else seed)
+    workers = min(config.threads, len(ids))
+    try:
+        if workers <= 1:
+            pool.work()
+        else:
+            pool.work_on(workers)
+    finally:
+        launch.template.close()
+    return RunStats(pool.instructions, len(ids), len(ids) * launch.template.waves)
+
+
+class _Pool:
+    """Workgroups that wait for a core, those in flight, and what they added up to."""
+
+    def __init__(self, launch: Launch, ids: Sequence[int], budget: int, seed: int) -> None:
+        self.launch = launch
+        self.ids = iter(ids)
+        self.budget = budget
+        self.seed = seed
+        self.instructions = 0
+        self.resident = 0
+        self.paused: deque[Group] = deque()
+        self.running: set[Group] = set()
+        self.lock = threading.Lock()
+        self.stop = False
+        self.enter = _RUN(micro.address(micro.micro_key("run_group")))
+
+    def work_on(self, workers: int) -> None:
+        with ThreadPoolExecutor(workers) as executor:
+            futures = [executor.submit(self.work) for _ in range(workers)]
+            try:
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            except BaseException:
+                self.cancel()
+                raise
+            if any(future.exception() for future in done):
+                self.cancel()
+        for future in futures:
+            future.result()
+
+    def cancel(self) -> None:
+        """Make every worker return soon."""
+        with self.lock:
+            self.stop = True
+            for group in self.running:
+                group.request_stop()
+
+    def work(self) -> None:
+        """Run workgroups until none is left."""
+        while (group := self._next()) is not None:
+            outcome = self.enter(group.pointer, None)
+            with self.lock:
+                self.running.discard(group)
+                if outcome == at.PAUSED:
+                    self.paused.append(group)
+                    continue
+                self.instructions += group.steps
+                self.resident -= 1
+            if outcome not in (at.FINISHED, at.STOPPED):
+                raise_outcome(outcome, group, self.launch, self.budget)
+            group.recycle()
+
+    def _next(self) -> Group | None:
+        with self.lock:
+            if self.stop:
+                return None
+            group = None
+            if self.resident < _RESIDENT:
+                index = next(self.ids, None)
+                if index is not None:
+                    group = self.launch.group(index)
+                    group.prepare(
+                        _SLICE_STEPS, self.budget, self.seed and self.seed * 2654435761 + index + 1
+                    )
+                    self.resident += 1
+            if group is None and self.paused:
+                group = self.paused.popleft()
+            if group is not None:
+                self.running.add(group)
+            return group

@@ -1,0 +1,172 @@
+"""From the instructions of a kernel to one host function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from pipedsl.core.arch import get_arch
+from pipedsl.core.errors import AssemblyError, PipedslError
+from pipedsl.isa.expressions import ExpressionError
+from pipedsl.isa.instruction import Instruction
+from pipedsl.sim import layout
+from pipedsl.sim.apply import apply
+from pipedsl.sim.builder import I32, I64, PTR
+from pipedsl.sim.layout import WaveLayout
+from pipedsl.sim.machine import Machine
+from pipedsl.sim.reader import Program
+from pipedsl.sim.symbols import CODE_STRIDE, code_address, symbol_value
+
+ENTRY_SYMBOL = "wave_run"
+
+
+@dataclass(frozen=True)
+class Translation:
+    """LLVM IR of one kernel and the micro-kernels that it calls (symbol to key)."""
+
+    text: str
+    micros: dict[str, tuple]
+
+
+def translate(program: Program, entry: int, wave: WaveLayout) -> Translation:
+    """Translate what is reachable from instruction `entry`.
+
+    The result defines ``i32 wave_run(group, wave)``: it runs from the wave's resume point until the
+    wave must give up the core, and returns a status of `layout`.
+
+    Raises
+    ------
+    AssemblyError
+        For operands or labels that do not exist.
+    """
+    return _Translator(program, entry, wave).run()
+
+
+class _Translator:
+    def __init__(self, program: Program, entry: int, wave: WaveLayout) -> None:
+        self.program = program
+        self.entry = entry
+        self.code = program.instructions
+        self.module = ir.Module("kernel")
+        function = ir.Function(self.module, ir.FunctionType(I32, [PTR, PTR]), ENTRY_SYMBOL)
+        self.m = Machine(function, get_arch(program.arch), wave)
+        self.m.jump = self._jump  # type: ignore[method-assign]
+        self.m.jump_indirect = self._jump_indirect  # type: ignore[method-assign]
+        self.m.resolve = self._resolve  # type: ignore[method-assign]
+        self.blocks: dict[int, ir.Block] = {}
+        self.index = entry
+
+    def run(self) -> Translation:
+        function = self.m.function
+        dispatch = function.append_basic_block("dispatch")
+        reachable = self._reachable()
+        for leader in sorted(self._leaders(reachable)):
+            self.blocks[leader] = function.append_basic_block(f"at{leader}")
+        self.m.resume_points.append(self.blocks[self.entry])
+        for leader in sorted(self.blocks):
+            self._block(leader, reachable)
+        self._dispatch(dispatch)
+        return Translation(str(self.module), dict(self.m.micros))
+
+    # control-flow graph
+    def _successors(self, index: int) -> list[int]:
+        ins = self.code[index]
+        flow = ins.opcode.traits.get("flow")
+        if flow == "end":
+            return []
+        if flow == "indirect":
+            return [*self.program.labels.values(), index + 1]
+        if flow in ("jump", "branch"):
+            target = self._target(ins)
+            return [target] if flow == "jump" else [target, index + 1]
+        return [index + 1]
+
+    def _target(self, ins: Instruction) -> int:
+        (_, operand) = next(pair for pair in ins.srcs if pair[0].file == "label")
+        name = getattr(operand.value, "text", "") if operand is not None else ""
+        if name not in self.program.labels:
+            raise AssemblyError(f"line {ins.line}: there is no label {name or ins.fields.text}.")
+        return self.program.labels[name]
+
+    def _reachable(self) -> set[int]:
+        seen: set[int] = set()
+        todo = [self.entry]
+        while todo:
+            index = todo.pop()
+            while index not in seen and 0 <= index < len(self.code):
+                seen.add(index)
+                first, *others = self._successors(index) or [-1]
+                todo += others
+                index = first
+            if index >= len(self.code):
+                raise AssemblyError("the code runs past the end of the text without s_endpgm.")
+        return seen
+
+    def _leaders(self, reachable: set[int]) -> set[int]:
+        leaders = {self.entry}
+        for index in reachable:
+            flow = self.code[index].opcode.traits.get("flow")
+            if flow:
+                leaders.update(self._successors(index))
+        return leaders & reachable
+
+    # emission
+    def _block(self, leader: int, reachable: set[int]) -> None:
+        m = self.m
+        m.irb.position_at_end(self.blocks[leader])
+        m.forget()
+        index = leader
+        while True:
+            ins = self.code[index]
+            self.index = index
+            m.next_address = code_address(index + 1)
+            m.count()
+            try:
+                apply(m, ins)
+            except PipedslError:
+                raise
+            except (TypeError, ValueError, AssertionError, IndexError, KeyError) as error:
+                raise AssemblyError(
+                    f"line {ins.line}: the operands of {ins} do not fit: {error}."
+                ) from error
+            index += 1
+            if ins.opcode.traits.get("flow"):
+                if not m.irb.block.is_terminated:
+                    m.goto(self.blocks[index], backward=False)
+                return
+            if index in self.blocks:
+                m.goto(self.blocks[index], backward=False)
+                return
+
+    def _jump(self) -> tuple[ir.Block, bool]:
+        target = self._target(self.code[self.index])
+        return self.blocks[target], target <= self.index
+
+    def _jump_indirect(self, address: ir.Value) -> None:
+        m = self.m
+        m.settle()
+        offset = m.irb.sub(address, I64(code_address(0)))
+        bad = m.function.append_basic_block("bad_jump")
+        choice = m.irb.switch(offset, bad)
+        for index in sorted({*self.program.labels.values(), *self.blocks}):
+            if index in self.blocks:
+                choice.add_case(I64(index * CODE_STRIDE), self.blocks[index])
+        m.irb.position_at_end(bad)
+        m.fault(layout.BAD_JUMP)
+
+    def _resolve(self, expression: str) -> int:
+        try:
+            return symbol_value(self.program, expression, self.index)
+        except ExpressionError as error:
+            raise AssemblyError(f"line {self.code[self.index].line}: {error}.") from None
+
+    def _dispatch(self, block: ir.Block) -> None:
+        irb = self.m.irb
+        irb.position_at_end(block)
+        self.m.forget()
+        points = self.m.resume_points
+        pc = self.m.load(self.m.at(layout.PC), I32)
+        choice = irb.switch(pc, points[0])
+        for number, point in enumerate(points[1:], 1):
+            choice.add_case(I32(number), point)

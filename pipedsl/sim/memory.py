@@ -54,8 +54,10 @@ class Memory:
         self._next = layout.FIRST_SLOT
         self._lock = threading.Lock()
 
-    def allocate(self, nbytes: int, name: str = "buffer") -> int:
+    def allocate(self, nbytes: int, name: str = "buffer", itemsize: int = 1) -> int:
         """Reserve `nbytes` zeroed bytes; returns their device address.
+
+        Errors count places in elements of `itemsize` bytes.
 
         Raises
         ------
@@ -68,7 +70,7 @@ class Memory:
             array = np.zeros(max(nbytes, 1), np.uint8)
         except (MemoryError, ValueError):
             raise DeviceError(f"there is no memory for {nbytes} bytes.") from None
-        return self._place(array, nbytes, name, writable=True)
+        return self._place(array, nbytes, name, writable=True, itemsize=itemsize)
 
     def map(self, array: np.ndarray, name: str = "array", *, writable: bool = True) -> int:
         """Make the bytes of a C-contiguous `array` visible to kernels, in place.

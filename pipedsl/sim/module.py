@@ -106,12 +106,13 @@ class Kernel:
     def _link(self) -> Linked:
         cache = FileCache("sim")
         key = content_key(self._text_key, self.name, FINGERPRINT, host().key("", 0))
-        found = cache.get(key)
+        found = cache.get(key) if self._text_key else None
         if found is None:
             translation = translate(self.program, self.program.labels[self.name], self.wave)
             image = host().compile(translation.text, 0)
             header = json.dumps(list(translation.micros.items())).encode()
-            cache.put(key, len(header).to_bytes(4, "little") + header + image)
+            if self._text_key:
+                cache.put(key, len(header).to_bytes(4, "little") + header + image)
             micros = translation.micros
         else:
             size = int.from_bytes(found[:4], "little")

@@ -94,6 +94,19 @@ def run(
     return RunStats(pool.instructions, len(ids), len(ids) * launch.template.waves)
 
 
+def run_one(launch: Launch, group: Group, budget: int) -> None:
+    """Run one prepared group to its end; its arena stays with the caller."""
+    enter = _RUN(micro.address(micro.micro_key("run_group")))
+    group.prepare(_SLICE_STEPS, budget, config.seed)
+    try:
+        while (outcome := enter(group.pointer, None)) == at.PAUSED:
+            pass
+        if outcome != at.FINISHED:
+            raise_outcome(outcome, group, launch, budget)
+    finally:
+        launch.template.close()
+
+
 class _Pool:
     """Workgroups that wait for a core, those in flight, and what they added up to."""
 

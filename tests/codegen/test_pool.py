@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -76,6 +77,21 @@ def test_timeout_ends_the_worker_and_spares_the_next(pool):
     with pytest.raises(WorkerTimeout):
         pool.request("hang", timeout=0.2)
     assert busy._process.returncode == -9
+    assert pool.request("b", timeout=60)[1] == "b"
+
+
+def test_an_interrupt_ends_the_worker_and_spares_the_next(pool):
+    def interrupt(signum, frame):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            pool.request("hang", timeout=60)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert pool._workers == []
     assert pool.request("b", timeout=60)[1] == "b"
 
 

@@ -38,7 +38,9 @@ class DeviceArray:
         self.strides = tuple(
             dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(self.ndim)
         )
-        address = device.allocate(self.nbytes, f"{dtype.name} array of shape {shape}")
+        address = device.allocate(
+            self.nbytes, f"{dtype.name} array of shape {shape}", dtype.itemsize
+        )
         self._address: int | None = address
         self._release = weakref.finalize(self, device.free, address)
         self._release.atexit = False

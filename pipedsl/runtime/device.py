@@ -30,8 +30,11 @@ class Device(Protocol):
     description: str
     arch: Arch
 
-    def allocate(self, nbytes: int, name: str = "") -> int:
-        """Address of `nbytes` (0 allowed) of uninitialised memory; `name` is for diagnoses."""
+    def allocate(self, nbytes: int, name: str = "", itemsize: int = 1) -> int:
+        """Address of `nbytes` (0 allowed) of uninitialised memory.
+
+        Diagnoses call it `name` and count its elements of `itemsize` bytes.
+        """
 
     def free(self, address: int) -> None:
         """Give back what `allocate` returned; waits for work that may use it."""
@@ -62,8 +65,8 @@ class Device(Protocol):
     def event(self) -> Event:
         """A new marker to put into a queue."""
 
-    def synchronize(self) -> None:
-        """Wait for all work of the device; errors of that work are raised here."""
+    def synchronize(self, stream: int | None = None) -> None:
+        """Wait for the work of `stream`, or of the device; errors of that work are raised here."""
 
 
 class Executable(Protocol):

@@ -48,7 +48,7 @@ class HipDevice:
         if not self._alone:
             call("hipSetDevice", self.ordinal)
 
-    def allocate(self, nbytes: int, name: str = "") -> int:
+    def allocate(self, nbytes: int, name: str = "", itemsize: int = 1) -> int:
         self.activate()
         return int(call("hipMalloc", max(nbytes, 1)))
 
@@ -97,9 +97,12 @@ class HipDevice:
     def event(self) -> HipEvent:
         return HipEvent(self)
 
-    def synchronize(self) -> None:
+    def synchronize(self, stream: int | None = None) -> None:
         self.activate()
-        call("hipDeviceSynchronize")
+        if stream is None:
+            call("hipDeviceSynchronize")
+        else:
+            call("hipStreamSynchronize", stream)
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.description}, {self.arch.name}>"

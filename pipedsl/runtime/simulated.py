@@ -31,8 +31,8 @@ class SimulatedDevice:
         self.memory = Memory()
         self._loaded: dict[str, SimulatedKernel] = {}
 
-    def allocate(self, nbytes: int, name: str = "") -> int:
-        return self.memory.allocate(nbytes, name)
+    def allocate(self, nbytes: int, name: str = "", itemsize: int = 1) -> int:
+        return self.memory.allocate(nbytes, name, itemsize)
 
     def free(self, address: int) -> None:
         self.memory.free(address)
@@ -70,7 +70,7 @@ class SimulatedDevice:
     def event(self) -> SimulatedEvent:
         return SimulatedEvent()
 
-    def synchronize(self) -> None:
+    def synchronize(self, stream: int | None = None) -> None:
         """Return at once: nothing is ever pending."""
 
     def __repr__(self) -> str:

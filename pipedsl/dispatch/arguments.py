@@ -1,0 +1,125 @@
+"""Arguments of a launch: signature, kernarg fields, copies of NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pipedsl.core.errors import LaunchError
+from pipedsl.core.image import Parameter
+from pipedsl.runtime import Device, DeviceArray
+
+
+def signature(args: Sequence[Any]) -> tuple[Any, ...]:
+    """What of `args` decides their kernel types, as a hashable key."""
+    return tuple([_kind(arg) for arg in args])
+
+
+def _kind(arg: Any) -> Any:
+    kind = type(arg)
+    if kind is DeviceArray:
+        return arg.dtype, arg.ndim, True
+    if kind is int:
+        return -0x80000000 <= arg <= 0x7FFFFFFF
+    if isinstance(arg, np.ndarray):
+        return arg.dtype, arg.ndim, arg.flags.c_contiguous
+    return kind
+
+
+Fields = Callable[[int, Sequence[int], Sequence[int]], tuple[int, ...]]
+
+
+def array_fields(parameter: Parameter) -> Fields:
+    """Function of address, shape and strides that gives the kernarg fields of `parameter`."""
+    picks = []
+    for part in parameter.parts:
+        what, _, axis = part.partition(".")
+        picks.append((("pointer", "shape", "stride").index(what), int(axis or 0)))
+
+    def fields(address: int, shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+        sources = ((address,), shape, strides)
+        return tuple([sources[what][axis] for what, axis in picks])
+
+    return fields
+
+
+class HostArrays:
+    """Device copies of the NumPy arrays of one launch.
+
+    Every distinct array is copied once, densely; the ones that the kernel writes come back after
+    the launch, into the caller's strides.
+    """
+
+    def __init__(self, device: Device, stream: int) -> None:
+        self._device = device
+        self._stream = stream
+        self._copies: dict[int, _Copy] = {}
+
+    def place(self, parameter: Parameter, array: np.ndarray) -> _Copy:
+        """Copy `array` to the device, unless another parameter did.
+
+        Raises
+        ------
+        LaunchError
+            If the kernel writes the array and it is read-only, or overlaps another argument.
+        """
+        if parameter.written and not array.flags.writeable:
+            raise LaunchError(
+                f"the kernel writes {parameter.name!r}, which is a read-only array.",
+                fix="pass a writeable array, e.g. a copy.",
+            )
+        copy = self._copies.get(id(array))
+        if copy is None:
+            copy = self._copies[id(array)] = _Copy(
+                self._device, parameter.name, array, self._stream
+            )
+        copy.written |= parameter.written
+        self._refuse_overlap(copy)
+        return copy
+
+    def _refuse_overlap(self, new: _Copy) -> None:
+        for other in self._copies.values():
+            if (
+                other is not new
+                and (other.written or new.written)
+                and _overlap(other.array, new.array)
+            ):
+                raise LaunchError(
+                    f"{other.name!r} and {new.name!r} overlap in memory and the kernel writes one.",
+                    fix="pass copies, or one array and offsets into it.",
+                )
+
+    def copy_back(self) -> None:
+        """Wait for the kernel, then update the arrays that it writes."""
+        self._device.synchronize(self._stream)
+        for copy in self._copies.values():
+            if copy.written:
+                if copy.dense is copy.array:
+                    self._device.copy_to_host(copy.array, copy.address, self._stream)
+                else:
+                    self._device.copy_to_host(copy.dense, copy.address, self._stream)
+                    copy.array[...] = copy.dense
+
+    def release(self) -> None:
+        """Free the device copies."""
+        for copy in self._copies.values():
+            self._device.free(copy.address)
+
+
+def _overlap(first: np.ndarray, second: np.ndarray) -> bool:
+    if not np.may_share_memory(first, second):
+        return False
+    try:
+        return np.shares_memory(first, second, max_work=10_000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+class _Copy:
+    def __init__(self, device: Device, name: str, array: np.ndarray, stream: int) -> None:
+        self.array, self.name, self.written = array, name, False
+        self.dense = np.ascontiguousarray(array)
+        self.address = device.allocate(array.nbytes, name, array.itemsize)
+        device.copy_to_device(self.address, self.dense, stream)

@@ -1,0 +1,70 @@
+"""A kernel after compilation, to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from pipedsl.codegen.hsaco import assemble
+from pipedsl.codegen.resources import Resources, read_resources
+from pipedsl.codegen.store import Artifact
+from pipedsl.core.image import KernelImage
+
+
+class CompiledKernel:
+    """A kernel compiled for one arch and one set of argument types.
+
+    Attributes
+    ----------
+    image : KernelImage
+        What executors take.
+    stages : mapping of str to str
+        Text of every stage in order: ``"source"``, ``"llvm"``, ``"llvm_optimized"``, ``"asm"``.
+    """
+
+    def __init__(self, artifact: Artifact) -> None:
+        self.image: KernelImage = artifact.image
+        self.stages: Mapping[str, str] = artifact.stages
+
+    @property
+    def name(self) -> str:
+        """Symbol of the kernel."""
+        return self.image.name
+
+    @property
+    def arch(self) -> str:
+        """The target, e.g. ``"gfx942"``."""
+        return self.image.arch
+
+    @property
+    def asm(self) -> str:
+        """The assembly text."""
+        return self.image.asm
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR that the frontend made, before optimisation."""
+        return self.stages["llvm"]
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Registers, LDS, scratch, spills and occupancy."""
+        return read_resources(self.asm, self.name, self.arch, self.image.block)
+
+    def hsaco(self) -> bytes:
+        """The loadable code object, assembled and linked now.
+
+        Raises
+        ------
+        ToolchainMissing
+            If no assembler for the arch is on this machine; the message says what to install.
+        """
+        return assemble(self.asm, self.arch)
+
+    def __repr__(self) -> str:
+        block = "" if self.image.block is None else f", block {self.image.block}"
+        used = self.resources
+        return (
+            f"<CompiledKernel {self.name} for {self.arch}{block}: {used.vgprs} VGPRs, "
+            f"{used.sgprs} SGPRs, {used.lds_bytes} bytes of LDS>"
+        )

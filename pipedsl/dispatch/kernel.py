@@ -1,0 +1,158 @@
+"""Kernels: decorated functions that are compiled for what they are called with."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, overload
+
+from pipedsl.core.arch import Arch, get_arch
+from pipedsl.core.errors import LaunchError, PipedslError
+from pipedsl.dispatch.arguments import signature
+from pipedsl.dispatch.callsite import caller
+from pipedsl.dispatch.compiled import CompiledKernel
+from pipedsl.dispatch.compiler import compile_kernel
+from pipedsl.dispatch.geometry import Geometry, read_block, read_geometry
+from pipedsl.dispatch.plan import LaunchPlan
+from pipedsl.frontend import KernelSource, type_of
+from pipedsl.runtime import get_device
+from pipedsl.runtime.device import Dim3
+
+
+class Kernel:
+    """A function for the GPU; made by `pipelined_kernel`.
+
+    ``kernel[grid, block](*args)`` compiles on demand and launches on the current device.
+    ``kernel[grid, block, stream, lds_bytes]`` chooses a stream and dynamic LDS. `grid`
+    (workgroups) and `block` (work-items) are ints or tuples of up to three.
+
+    Arguments are NumPy arrays (copied to the device; those that the kernel writes come back,
+    and none does if the launch raises), `DeviceArray`, NumPy scalars, and Python bool, int
+    (int32 where it fits, else int64) and float (float64). With NumPy arrays a launch returns
+    when the kernel is done.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.name = function.__name__
+        self.source = KernelSource.capture(function)
+        self.options = options
+        self._names = list(inspect.signature(function).parameters)
+        self._plans: dict[tuple[Any, ...], LaunchPlan] = {}
+
+    def __getitem__(self, key: Any) -> Launcher:
+        return Launcher(self, read_geometry(self.name, key))
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise LaunchError(
+            f"kernel {self.name!r} was called without a grid and a block.",
+            fix=f"write {self.name}[grid, block]({', '.join(self._names)}).",
+            where=caller(),
+        )
+
+    def compile(
+        self, *example_args: Any, arch: str | Arch | None = None, block: Any = None
+    ) -> CompiledKernel:
+        """Compile without running, on any machine.
+
+        Parameters
+        ----------
+        *example_args
+            Arguments of the wanted types, as for a launch; their values do not matter.
+        arch : str, optional
+            E.g. ``"gfx942"``; the current device's by default.
+        block : int or tuple of int, optional
+            Work-items of the workgroup; unknown by default.
+
+        Returns
+        -------
+        CompiledKernel
+
+        Raises
+        ------
+        KernelError, CompilationError
+            With the kernel's source line.
+        LaunchError
+            For wrong arguments, with the caller's line.
+        """
+        try:
+            extents = None if block is None else read_block(block)
+            target = get_device().arch if arch is None else get_arch(arch)
+            return self._compile(example_args, target, extents)
+        except PipedslError as error:
+            error.where = error.where or caller()
+            raise
+
+    def launch(self, geometry: Geometry, args: tuple[Any, ...]) -> None:
+        """Launch with checked extents; what ``kernel[grid, block](*args)`` calls."""
+        device = get_device()
+        key = (device, geometry.block, geometry.lds_bytes, signature(args))
+        plan = self._plans.get(key)
+        try:
+            if plan is None:
+                image = self._compile(args, device.arch, geometry.block).image
+                plan = self._plans[key] = LaunchPlan(device, image, geometry)
+            plan.launch(geometry, args)
+        except PipedslError as error:
+            error.where = error.where or caller()
+            raise
+
+    def _compile(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
+        if len(args) != len(self._names):
+            raise LaunchError(
+                f"kernel {self.name!r} takes {_count(len(self._names), 'argument')} "
+                f"({', '.join(self._names)}), not {len(args)}."
+            )
+        types = [type_of(arg) for arg in args]
+        return compile_kernel(self.source, types, arch, block, self.options)
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}({', '.join(self._names)})>"
+
+
+class Launcher:
+    """A kernel with the extents of a launch: ``kernel[grid, block]``; call it to launch."""
+
+    __slots__ = ("_geometry", "_kernel")
+
+    def __init__(self, kernel: Kernel, geometry: Geometry) -> None:
+        self._kernel = kernel
+        self._geometry = geometry
+
+    def __call__(self, *args: Any) -> None:
+        self._kernel.launch(self._geometry, args)
+
+    def __repr__(self) -> str:
+        return f"<{self._kernel.name}[{self._geometry.grid}, {self._geometry.block}]>"
+
+
+@overload
+def pipelined_kernel(function: Callable[..., Any], /) -> Kernel: ...
+@overload
+def pipelined_kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
+def pipelined_kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a GPU kernel of a Python function.
+
+    Use it bare (``@pipelined_kernel``) or with options (``@pipelined_kernel(...)``). The
+    function's source and the values that it closes over are read now: a later change of them
+    needs a new decoration.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    KernelError
+        If the function's source has something that kernels do not have.
+    """
+    if function is None:
+        return functools.partial(Kernel, options=options)
+    return Kernel(function, options)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,390 @@
+"""One kernel's compilation: types first, then LLVM IR."""
+
+from __future__ import annotations
+
+import inspect
+import types as pytypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir as llvm
+from numba.core import errors, ir, types
+from numba.core.compiler_lock import global_compiler_lock
+
+from pipedsl.core.arch import Arch
+from pipedsl.core.errors import KernelError, KernelTypeError, SourceLocation
+from pipedsl.target.function import DeviceFunction, translate, translate_init
+from pipedsl.target.inference import Inferer, TypingContext
+from pipedsl.target.lowering import Lowering
+from pipedsl.target.module import KernelModule
+from pipedsl.target.operations import (
+    ATTRIBUTES,
+    FUNCTIONS,
+    Operation,
+    TypeMismatch,
+    bind,
+    known,
+    resolve_builtin,
+)
+from pipedsl.target.types import Array, Constant, Method, Object, constant, registers
+
+
+@dataclass(frozen=True)
+class TypedFunction:
+    """A function body with the types of one specialisation.
+
+    Attributes
+    ----------
+    name, filename, line
+        Where the user defined it.
+    func_ir : numba.core.ir.FunctionIR
+    args : tuple of numba.types.Type
+    variables : dict of str to numba.types.Type
+    return_type : numba.types.Type
+    operations : dict
+        The `Operation` of every instruction that has one.
+    fields : tuple of str
+        Of an ``__init__``: the names of the fields, whose tuple it returns.
+    """
+
+    name: str
+    filename: str
+    line: int
+    func_ir: ir.FunctionIR
+    args: tuple[types.Type, ...]
+    variables: dict[str, types.Type]
+    return_type: types.Type
+    operations: dict[Any, Operation]
+    fields: tuple[str, ...] = ()
+
+
+class Compilation:
+    """Compiles one kernel for one signature, arch and block.
+
+    Parameters
+    ----------
+    arch : Arch
+    block : tuple of int, optional
+        Workgroup size per axis; without it, it is read at run time.
+    unchecked : bool
+        Leave arch limits and features to LLVM.
+
+    Attributes
+    ----------
+    context : TypingContext
+    written : set of int
+        Positions of the kernel parameters that the kernel writes through.
+    """
+
+    def __init__(
+        self,
+        arch: Arch,
+        block: tuple[int, int, int] | None = None,
+        *,
+        unchecked: bool = False,
+    ) -> None:
+        self.arch = arch
+        self.block = block
+        self.unchecked = unchecked
+        self.context = TypingContext(self)
+        self.written: set[int] = set()
+        self._typed: dict[tuple[Any, tuple[types.Type, ...]], TypedFunction] = {}
+        self._stack: list[Any] = []
+
+    @global_compiler_lock
+    def compile(self, function: Any, args: Sequence[types.Type], symbol: str) -> KernelModule:
+        """Type and lower `function` as the kernel `symbol`.
+
+        Raises
+        ------
+        KernelError
+            Of the user's source, with the user's line.
+        ResourceError
+            If the kernel needs more LDS than the arch has.
+        """
+        kinds = [
+            ty.attributed_to(frozenset({i})) if isinstance(ty, Array) else ty
+            for i, ty in enumerate(args)
+        ]
+        try:
+            typed = self.typed(function, tuple(kinds))
+        except errors.TypingError as error:
+            raise user_error(error, function) from None
+        except errors.NumbaError as error:
+            raise _numba_error(error, function) from None
+        code = function.__code__
+        if typed.return_type != types.none:
+            raise KernelTypeError(
+                "a kernel returns nothing.",
+                fix="write results to an array.",
+                where=SourceLocation(code.co_filename, code.co_firstlineno),
+            )
+        names = list(inspect.signature(function).parameters)
+        parameters = [
+            (label, kind)
+            for name, ty in zip(names, kinds, strict=True)
+            for label, kind in zip(labels(name, ty), _argument_types(ty), strict=True)
+        ]
+        module = KernelModule(
+            symbol, code.co_filename, code.co_firstlineno, self.arch, self.block, parameters
+        )
+        low = Lowering(self, module)
+        low.kernel(typed, self._arguments(low, kinds))
+        if not self.unchecked:
+            module.check_lds()
+        return module
+
+    def _arguments(self, low: Lowering, kinds: Sequence[types.Type]) -> list[Any]:
+        incoming = iter(low.module.function.args)
+        values = []
+        for ty in kinds:
+            value = [next(incoming) for _ in registers(ty)]
+            if ty == types.boolean:
+                zero = llvm.Constant(value[0].type, 0)
+                value = [low.builder.icmp_unsigned("!=", value[0], zero)]
+            values.append(tuple(value))
+        return values
+
+    # Typing
+
+    def typed(self, function: Any, args: tuple[types.Type, ...]) -> TypedFunction:
+        """`function` specialised for argument types."""
+        return self._specialise(function, args, is_init=False)
+
+    def _specialise(
+        self, function: Any, args: tuple[types.Type, ...], *, is_init: bool
+    ) -> TypedFunction:
+        key = (function, args)
+        if key in self._typed:
+            return self._typed[key]
+        if function in self._stack:
+            raise TypeMismatch(
+                f"{function.__name__}() calls itself: kernels have no recursion.",
+                "use a loop.",
+            )
+        self._stack.append(function)
+        try:
+            typed = self._infer(function, args, is_init)
+        finally:
+            self._stack.pop()
+        self._typed[key] = typed
+        return typed
+
+    def _infer(self, function: Any, args: tuple[types.Type, ...], is_init: bool) -> TypedFunction:
+        code = function.__code__
+        named = dict(zip(inspect.signature(function).parameters, args, strict=True))
+        fields: tuple[str, ...] = ()
+        try:
+            if is_init:
+                func_ir, fields = translate_init(function, named)
+            else:
+                func_ir = translate(function, named)
+            variables, return_type, operations = Inferer(self.context, func_ir).run(named)
+        except errors.TypingError as error:
+            raise _innermost(error, function) from None
+        return TypedFunction(
+            name=function.__name__,
+            filename=code.co_filename,
+            line=code.co_firstlineno,
+            func_ir=func_ir,
+            args=args,
+            variables=variables,
+            return_type=return_type,
+            operations=operations,
+            fields=fields,
+        )
+
+    # Calls and attributes
+
+    def resolve_call(
+        self, function: types.Type, args: tuple[types.Type, ...], kws: dict[str, types.Type]
+    ) -> Operation:
+        """The operation for a call.
+
+        Raises
+        ------
+        TypeMismatch
+        """
+        if isinstance(function, Method):
+            args = (function.receiver, *args)
+            callee = function.function
+        elif isinstance(function, Constant):
+            callee = function.value
+        else:
+            raise TypeMismatch(f"{function} cannot be called.")
+        builtin = resolve_builtin(self, callee, args, kws, _default)
+        if builtin is not None:
+            return builtin
+        if isinstance(callee, DeviceFunction):
+            return self._call(callee, args, kws)
+        if isinstance(callee, type) and isinstance(callee.__init__, pytypes.FunctionType):
+            return self._construct(callee, args, kws)
+        raise _not_callable(callee)
+
+    def _call(
+        self, callee: DeviceFunction, args: tuple[types.Type, ...], kws: dict[str, types.Type]
+    ) -> Operation:
+        kinds, pick = bind(callee.__name__, callee.signature, args, kws, _default)
+        typed = self.typed(callee.function, tuple(kinds))
+        return Operation(
+            typed.return_type, kinds, lambda low, values: low.expand(typed, values), pick
+        )
+
+    def _construct(
+        self, cls: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]
+    ) -> Operation:
+        init = cls.__init__
+        this = Constant(cls)
+        kinds, pick = bind(
+            cls.__name__, inspect.signature(init), (this, *args), kws, _default
+        )
+        typed = self._specialise(init, tuple(kinds), is_init=True)
+        fields = zip(typed.fields, typed.return_type.types, strict=True)
+        origins = [None, *(p - 1 if isinstance(p, int) else p for p in pick[1:])]
+        return Operation(
+            Object(cls, tuple(fields)),
+            kinds,
+            lambda low, values: low.expand(typed, values),
+            origins,
+        )
+
+    def resolve_attribute(self, source: types.Type, name: str) -> Operation:
+        """The operation for reading an attribute.
+
+        Raises
+        ------
+        TypeMismatch
+        """
+        found: Operation | None = None
+        if isinstance(source, Constant) and type(source.value) in ATTRIBUTES:
+            found = ATTRIBUTES[type(source.value)](self, source, name)
+        elif isinstance(source, Constant):
+            found = _python_attribute(source.value, name)
+        elif isinstance(source, Object):
+            found = _object_attribute(source, name)
+        elif type(source) in ATTRIBUTES:
+            found = ATTRIBUTES[type(source)](self, source, name)
+        if found is None:
+            raise TypeMismatch(f"{source} has no attribute {name!r} in kernels.")
+        return found
+
+    def resolve_setitem(
+        self, target: types.Type, index: types.Type, value: types.Type
+    ) -> Operation:
+        """The operation for ``target[index] = value``."""
+        if not isinstance(target, Array):
+            raise TypeMismatch(f"items of {target} cannot be assigned.")
+        self.written |= target.parameters
+        return FUNCTIONS["setitem"](self, target, index, value)
+
+
+def labels(name: str, ty: types.Type) -> tuple[str, ...]:
+    """Names of the kernel arguments of one parameter."""
+    if isinstance(ty, Array):
+        return tuple(name if part == "pointer" else f"{name}.{part}" for part in ty.parts)
+    return (name,) * len(registers(ty))
+
+
+def _argument_types(ty: types.Type) -> tuple[llvm.Type, ...]:
+    return (llvm.IntType(8),) if ty == types.boolean else registers(ty)
+
+
+def _default(value: Any) -> types.Type:
+    return constant(value)
+
+
+def _python_attribute(value: Any, name: str) -> Operation | None:
+    try:
+        found = inspect.getattr_static(value, name) if isinstance(value, type) else getattr(value, name)
+    except AttributeError:
+        return None
+    if isinstance(found, staticmethod):
+        return known(Constant(_static(found)))
+    if isinstance(found, (classmethod, property)):
+        return None
+    try:
+        return known(constant(getattr(value, name)))
+    except ValueError as error:
+        raise TypeMismatch(f"{_name(value)}.{name}: {error}.") from None
+
+
+def _object_attribute(source: Object, name: str) -> Operation | None:
+    if name in source.fields:
+        part = source.field_slice(name)
+        return Operation(source.fields[name], [source], lambda low, values: values[0][part])
+    found = inspect.getattr_static(source.cls, name, None)
+    if isinstance(found, pytypes.FunctionType):
+        method = Method(source, _device(found))
+        return Operation(method, [source], lambda low, values: values[0])
+    return _python_attribute(source.cls, name)
+
+
+_functions: dict[Any, DeviceFunction] = {}
+
+
+def _device(function: Any) -> DeviceFunction:
+    """Methods of classes need no decorator; one object per method keeps types equal."""
+    if isinstance(function, DeviceFunction):
+        return function
+    return _functions.setdefault(function, DeviceFunction(function))
+
+
+def _static(method: staticmethod) -> DeviceFunction:
+    return _device(method.__func__)
+
+
+def _name(value: Any) -> str:
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _not_callable(callee: Any) -> TypeMismatch:
+    name = _name(callee)
+    module = getattr(callee, "__module__", None) or ""
+    if isinstance(callee, (pytypes.FunctionType, pytypes.MethodType)) and not module.startswith(
+        ("numpy", "math")
+    ):
+        return TypeMismatch(
+            f"{name}() is an ordinary Python function.", "decorate it with @pipedsl.device_function."
+        )
+    where = f"{module}." if module and module != "builtins" else ""
+    return TypeMismatch(f"{where}{name}() is not supported in kernels.")
+
+
+# Errors
+
+
+def _innermost(error: errors.TypingError, function: Any) -> TypeMismatch:
+    """The error that the user should read, with the line of the innermost user function."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, TypeMismatch):
+            if cause.where is None:
+                cause.where = _where(cause if cause.loc is not None else error, function)
+            return cause
+        cause = cause.__cause__
+    found = TypeMismatch(_first_sentence(str(error.msg if hasattr(error, "msg") else error)))
+    found.where = _where(error, function)
+    return found
+
+
+def _where(error: errors.NumbaError, function: Any) -> SourceLocation:
+    loc = error.loc
+    code = function.__code__
+    line = loc.line if loc is not None and loc.line else code.co_firstlineno
+    return SourceLocation(code.co_filename, line)
+
+
+def _first_sentence(text: str) -> str:
+    line = text.strip().splitlines()[0].strip() if text.strip() else "the types do not fit"
+    return line if line.endswith(".") else line + "."
+
+
+def user_error(error: errors.TypingError, function: Any) -> KernelError:
+    """A typing error as one of pipedsl's own."""
+    found = _innermost(error, function)
+    return found.kind(found.message, fix=found.fix, where=found.where)
+
+
+def _numba_error(error: errors.NumbaError, function: Any) -> KernelError:
+    return KernelTypeError(_first_sentence(str(error)), where=_where(error, function))

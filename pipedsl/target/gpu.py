@@ -1,0 +1,155 @@
+"""What a kernel can ask of the GPU; public as ``pipedsl.gpu``.
+
+Everything here is for kernels and device functions, where it compiles to a few instructions.
+Called from ordinary Python it raises `KernelError`, except `wave_size`, which answers for the
+current device.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from pipedsl.core.current import current_arch
+from pipedsl.core.errors import KernelError
+
+__all__ = [
+    "Index3",
+    "barrier",
+    "block_dim",
+    "block_idx",
+    "fence_lds",
+    "fma",
+    "grid_dim",
+    "lane_id",
+    "shared",
+    "sleep",
+    "thread_idx",
+    "wave_id",
+    "wave_size",
+]
+
+
+def _device_only(name: str) -> NoReturn:
+    raise KernelError(
+        f"gpu.{name} exists in kernels and device functions only.",
+        fix="call it from a function decorated with @pipedsl.pipelined_kernel or "
+        "@pipedsl.device_function.",
+    )
+
+
+class Index3:
+    """Three coordinates of the launch: ``.x``, ``.y`` and ``.z``, each an int32."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    @property
+    def x(self) -> int:
+        """Along the first axis."""
+        _device_only(f"{self.__name__}.x")
+
+    @property
+    def y(self) -> int:
+        """Along the second axis."""
+        _device_only(f"{self.__name__}.y")
+
+    @property
+    def z(self) -> int:
+        """Along the third axis."""
+        _device_only(f"{self.__name__}.z")
+
+    def __repr__(self) -> str:
+        return f"gpu.{self.__name__}"
+
+
+thread_idx = Index3("thread_idx")
+"""Position of the thread in its block."""
+block_idx = Index3("block_idx")
+"""Position of the block in the grid."""
+block_dim = Index3("block_dim")
+"""Threads of a block per axis."""
+grid_dim = Index3("grid_dim")
+"""Blocks of the grid per axis."""
+
+
+def lane_id() -> int:
+    """Position of the thread in its wave: 0 up to ``wave_size() - 1``, int32."""
+    _device_only("lane_id()")
+
+
+def wave_id() -> int:
+    """Position of the wave in its block, int32; the same value in all lanes."""
+    _device_only("wave_id()")
+
+
+def wave_size() -> int:
+    """Lanes per wave: a compile-time constant in a kernel.
+
+    On the host, of the current device: 64 for gfx9, 32 for gfx11 and gfx12.
+    """
+    return current_arch().wave_size
+
+
+class _Shared:
+    """LDS: memory that the threads of a block share."""
+
+    def array(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        """An array in LDS with undefined contents.
+
+        Parameters
+        ----------
+        shape : int or tuple of int
+            Compile-time constants, 1 to 3 axes. 0 gives the launch's dynamic LDS, whose size is
+            the launch's `lds_bytes`.
+        dtype : NumPy scalar type or dtype
+
+        Notes
+        -----
+        Each place in the source that a kernel reaches has one array, however often it runs; a
+        device function has one per call.
+        """
+        _device_only("shared.array()")
+
+    def __repr__(self) -> str:
+        return "gpu.shared"
+
+
+shared = _Shared()
+"""LDS: memory that the threads of a block share."""
+
+
+def barrier() -> None:
+    """Wait for all threads of the block; what they wrote to LDS and memory is visible after it."""
+    _device_only("barrier()")
+
+
+def fence_lds() -> None:
+    """Wait until this wave's LDS accesses are done, e.g. before it signals that data is ready.
+
+    Orders LDS only: it waits neither for global memory nor for copies from memory to LDS.
+    """
+    _device_only("fence_lds()")
+
+
+def sleep(amount: int) -> None:
+    """Let other waves run for about ``64 * amount`` clocks; `amount` is a constant, 0 to 127."""
+    _device_only("sleep()")
+
+
+def fma(a: float, b: float, c: float) -> float:
+    """``a * b + c`` with one rounding, in the float type that the operands have in common."""
+    _device_only("fma()")
+
+
+def counter_load(counters: Any, index: int) -> int:
+    """Atomic load of an int64 LDS counter; later LDS accesses stay after it."""
+    _device_only("counter_load()")
+
+
+def counter_signal(counters: Any, index: int, offset: int = 0) -> None:
+    """Add 1 to the int64 LDS counter ``index + offset``, once per wave.
+
+    The wave's first active lane does it. Earlier accesses of the wave are not waited for: put
+    `fence_lds` before it. `offset` is a constant.
+    """
+    _device_only("counter_signal()")

@@ -1,0 +1,69 @@
+"""Arrays in LDS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from pipedsl.core.dtypes import DTYPES
+from pipedsl.target import gpu
+from pipedsl.target.operations import Operation, TypeMismatch, attributes_of, implements, known
+from pipedsl.target.types import LDS, SCALARS, Array, Constant, memory_type
+
+
+@attributes_of(type(gpu.shared))
+def _shared_attribute(compilation, source, name):  # type: ignore[no-untyped-def]
+    return known(_ARRAY) if name == "array" else None
+
+
+_ARRAY = Constant(type(gpu.shared).array)
+
+
+@implements(type(gpu.shared).array)
+def _shared_array(compilation, shape, dtype):  # type: ignore[no-untyped-def]
+    sizes = constant_shape(shape)
+    scalar = dtype_of(dtype)
+    dynamic = sizes == (0,)
+    if not dynamic and any(size <= 0 for size in sizes):
+        raise TypeMismatch(f"gpu.shared.array() has the shape {sizes}.", "use positive sizes.")
+    name = next(key for key, value in SCALARS.items() if value == scalar)
+    kind = Array(scalar, len(sizes), space=LDS, shape=sizes)
+    count = int(np.prod(sizes, dtype=object))
+
+    def emit(low, values):  # type: ignore[no-untyped-def]
+        element = memory_type(scalar)
+        return (low.module.allocate_lds(element, count, DTYPES[name].bytes, low.where()),)
+
+    return Operation(kind, [shape, dtype], emit)
+
+
+def constant_shape(shape: types.Type) -> tuple[int, ...]:
+    """The shape that an argument stands for."""
+    kinds = shape.types if isinstance(shape, types.BaseTuple) else (shape,)
+    if not 1 <= len(kinds) <= 3:
+        raise TypeMismatch(f"gpu.shared.array() has {len(kinds)} axes.", "use 1 to 3 axes.")
+    sizes = []
+    for kind in kinds:
+        if not isinstance(kind, Constant) or not isinstance(kind.value, int):
+            raise TypeMismatch(
+                "the shape of gpu.shared.array() is not a compile-time constant.",
+                "use literals, globals or values that the kernel's factory closes over.",
+            )
+        sizes.append(int(kind.value))
+    return tuple(sizes)
+
+
+def dtype_of(dtype: types.Type) -> types.Type:
+    """The scalar type that an argument stands for."""
+    value: Any = dtype.value if isinstance(dtype, Constant) else None
+    try:
+        name = str(value) if isinstance(value, types.Type) else np.dtype(value).name
+    except TypeError:
+        name = ""
+    if value is None or name not in SCALARS:
+        raise TypeMismatch(
+            f"{dtype} is not a dtype that kernels support.", f"use one of {', '.join(SCALARS)}."
+        )
+    return SCALARS[name]

@@ -1,0 +1,11 @@
+"""Imports every module that fills the tables of operations."""
+
+from pipedsl.target import (  # noqa: F401
+    arithmetic,
+    arrays,
+    conversion,
+    index,
+    memory,
+    sequences,
+    sync,
+)

@@ -1,0 +1,139 @@
+"""Waiting, and the order of memory accesses between waves."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import types
+
+from pipedsl.core.arch import Arch
+from pipedsl.target import gpu
+from pipedsl.target.arrays import element_pointer
+from pipedsl.target.operations import Operation, TypeMismatch, implements
+from pipedsl.target.promotion import scalar_type
+from pipedsl.target.types import LDS, Array, Constant
+
+_VOID, _I32, _I64 = ir.VoidType(), ir.IntType(32), ir.IntType(64)
+
+
+class _LdsFence(ir.Fence):
+    """A workgroup fence that orders LDS only: no cache is written back, no load waited for."""
+
+    def descr(self, buf: list[str]) -> None:
+        metadata = self._stringify_metadata(leading_comma=True)
+        buf.append(f'fence syncscope("workgroup") {self.ordering}{metadata}\n')
+
+
+def fence(low, ordering: str, *, lds_only: bool) -> None:  # type: ignore[no-untyped-def]
+    """Emit a fence of the workgroup."""
+    builder = low.builder
+    if not lds_only:
+        builder.fence(ordering, targetscope="workgroup")
+        return
+    instruction = _LdsFence(builder.block, ordering)
+    tag = low.module.module.add_metadata(["amdgpu-synchronize-as", "local"])
+    instruction.set_metadata("mmra", tag)
+    builder._insert(instruction)
+
+
+@implements(gpu.barrier)
+def _barrier(compilation):  # type: ignore[no-untyped-def]
+    def emit(low, values):  # type: ignore[no-untyped-def]
+        fence(low, "release", lds_only=False)
+        low.call("llvm.amdgcn.s.barrier", _VOID, [])
+        fence(low, "acquire", lds_only=False)
+        return ()
+
+    return Operation(types.none, (), emit)
+
+
+@implements(gpu.fence_lds)
+def _fence_lds(compilation):  # type: ignore[no-untyped-def]
+    def emit(low, values):  # type: ignore[no-untyped-def]
+        fence(low, "acq_rel", lds_only=True)
+        return ()
+
+    return Operation(types.none, (), emit)
+
+
+@implements(gpu.sleep)
+def _sleep(compilation, amount):  # type: ignore[no-untyped-def]
+    if not isinstance(amount, Constant) or not isinstance(amount.value, int):
+        raise TypeMismatch("gpu.sleep() takes a compile-time constant.")
+    if not 0 <= amount.value <= 127:
+        raise TypeMismatch(f"gpu.sleep({amount.value}) is out of range.", "use 0 to 127.")
+    operand = ir.Constant(_I32, amount.value)
+
+    def emit(low, values):  # type: ignore[no-untyped-def]
+        low.call("llvm.amdgcn.s.sleep", _VOID, [operand])
+        return ()
+
+    return Operation(types.none, [amount], emit)
+
+
+def _check_counters(name: str, counters: types.Type, index: types.Type) -> None:
+    if not (
+        isinstance(counters, Array)
+        and counters.space == LDS
+        and counters.dtype == types.int64
+        and counters.ndim == 1
+    ):
+        raise TypeMismatch(f"{name}() takes a 1-D int64 array in LDS, not {counters}.")
+    if not isinstance(scalar_type(index), types.Integer):
+        raise TypeMismatch(f"{name}() takes an int index, not {index}.")
+
+
+@implements(gpu.counter_load)
+def _counter_load(compilation, counters, index):  # type: ignore[no-untyped-def]
+    _check_counters("counter_load", counters, index)
+
+    def emit(low, values):  # type: ignore[no-untyped-def]
+        pointer = element_pointer(low, counters, values[0], index, values[1])
+        # "one-as": acquires LDS only, so that no cache of global memory is invalidated.
+        order = 'syncscope("workgroup-one-as") acquire'
+        return (low.builder.load_atomic(pointer, order, 8, typ=_I64),)
+
+    return Operation(types.int64, [counters, index], emit)
+
+
+@implements(gpu.counter_signal)
+def _counter_signal(compilation, counters, index, offset=0):  # type: ignore[no-untyped-def]
+    """The addition is assembly: LLVM's atomic optimiser would count the active lanes first."""
+    _check_counters("counter_signal", counters, index)
+    if not isinstance(offset, Constant) or not isinstance(offset.value, int):
+        raise TypeMismatch("counter_signal() takes a compile-time constant as offset.")
+    distance = 8 * offset.value
+
+    def emit(low, values):  # type: ignore[no-untyped-def]
+        pointer = element_pointer(low, counters, values[0], index, values[1])
+        saved = ir.IntType(compilation.arch.wave_size)
+        kind = ir.FunctionType(saved, [pointer.type, _I64])
+        # An early-clobber result for the saved mask; s_lshl writes SCC.
+        constraints = "=&s,v,v,~{scc},~{memory}"
+        assembly = ir.InlineAsm(
+            kind, _elect_and_add(compilation.arch, distance), constraints, side_effect=True
+        )
+        one = ir.Constant(_I64, 1)
+        low.builder.call(assembly, [pointer, one], attrs=("convergent",))
+        return ()
+
+    return Operation(types.none, [counters, index, offset], emit)
+
+
+def _elect_and_add(arch: Arch, distance: int) -> str:
+    """Narrow EXEC to the first active lane, add, restore EXEC.
+
+    LLVM never runs inline assembly with EXEC = 0, so there is a first active lane.
+    """
+    find = "s_ff1_i32" if arch.generation < 11 else "s_ctz_i32"
+    exec_, bits = ("exec", "b64") if arch.wave_size == 64 else ("exec_lo", "b32")
+    offset = f" offset:{distance}" if distance else ""
+    lane = f"{exec_}" if bits == "b32" else "exec_lo"
+    return "\\0A".join(
+        (
+            f"s_mov_{bits} $0, {exec_}",
+            f"{find}_{bits} {lane}, {exec_}",
+            f"s_lshl_{bits} {exec_}, 1, {lane}",
+            f"ds_add_u64 $1, $2{offset}",
+            f"s_mov_{bits} {exec_}, $0",
+        )
+    )

@@ -1,0 +1,118 @@
+"""What a compiled kernel depends on, as a hash."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pipedsl.core.cache import content_key
+from pipedsl.target.function import DeviceFunction
+
+
+def fingerprint(function: Callable[..., Any], text: str) -> str:
+    """Hash of `function`, whose captured source is `text`, and of everything it refers to."""
+    return content_key(*_Walk().function(function, text))
+
+
+class _Walk:
+    """Collects one token per thing that is reached; what was seen is not walked again."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def function(self, function: Callable[..., Any], text: str | None = None) -> Iterator[str]:
+        if id(function) in self._seen:
+            return
+        self._seen.add(id(function))
+        code = function.__code__
+        yield f"function {code.co_filename}:{code.co_firstlineno} {function.__qualname__}"
+        yield text if text is not None else _code_token(code)
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            yield from self.value(default)
+        names = _names_in(function, text) if text is not None else code.co_names
+        for name in sorted({*names, *code.co_freevars}):
+            found, value = _resolve(function, name)
+            if found:
+                yield f"name {name}"
+                yield from self.value(value)
+
+    def value(self, value: Any) -> Iterator[str]:
+        if isinstance(value, DeviceFunction):
+            yield from self.function(value.function, getattr(value, "text", None))
+        elif isinstance(value, (tuple, list)):
+            yield f"{type(value).__name__} of {len(value)}"
+            for item in value:
+                yield from self.value(item)
+        elif value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+            yield f"{type(value).__name__} {value!r}"
+        elif isinstance(value, np.generic):
+            yield f"{value.dtype} {value.tobytes().hex()}"
+        elif isinstance(value, np.dtype):
+            yield f"dtype {value}"
+        elif isinstance(value, type):
+            yield from self.cls(value)
+        elif isinstance(value, types.ModuleType):
+            yield f"module {value.__name__}"
+        else:
+            name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+            yield f"object {type(value).__module__}.{type(value).__qualname__} {name}"
+
+    def cls(self, cls: type) -> Iterator[str]:
+        yield f"class {cls.__module__}.{cls.__qualname__}"
+        if id(cls) in self._seen or cls.__module__ in ("builtins", "numpy", "typing"):
+            return
+        self._seen.add(id(cls))
+        for base in cls.__mro__[1:]:
+            yield from self.cls(base)
+        for name, member in sorted(vars(cls).items()):
+            if isinstance(member, staticmethod):
+                member = member.__func__
+            if isinstance(member, types.FunctionType):
+                yield from self.function(member)
+            elif not name.startswith("__"):
+                yield f"member {name}"
+                yield from self.value(member)
+
+
+def _code_token(code: types.CodeType) -> str:
+    return repr((code.co_code, code.co_consts, code.co_names, code.co_varnames, code.co_linetable))
+
+
+def _names_in(function: Callable[..., Any], text: str) -> Iterator[str]:
+    """Names, and dotted names, that the source reads and that are not local."""
+    local = set(function.__code__.co_varnames)
+    for node in ast.walk(ast.parse(textwrap.dedent(text))):
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if isinstance(node, ast.Name) and node.id not in local:
+            yield ".".join((node.id, *reversed(parts)))
+
+
+def _resolve(function: Callable[..., Any], dotted: str) -> tuple[bool, Any]:
+    """The object that a dotted name of `function` stands for, as far as modules and classes go."""
+    first, *rest = dotted.split(".")
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if first in cells:
+        try:
+            value = cells[first].cell_contents
+        except ValueError:
+            return False, None
+    elif first in function.__globals__:
+        value = function.__globals__[first]
+    elif hasattr(builtins, first):
+        value = getattr(builtins, first)
+    else:
+        return False, None
+    for name in rest:
+        if not isinstance(value, (types.ModuleType, type)) or not hasattr(value, name):
+            break
+        value = getattr(value, name)
+    return True, value

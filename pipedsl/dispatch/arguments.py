@@ -9,6 +9,7 @@ import numpy as np
 
 from pipedsl.core.errors import LaunchError
 from pipedsl.core.image import Parameter
+from pipedsl.frontend import type_of
 from pipedsl.runtime import Device, DeviceArray
 
 
@@ -20,12 +21,21 @@ def signature(args: Sequence[Any]) -> tuple[Any, ...]:
 def _kind(arg: Any) -> Any:
     kind = type(arg)
     if kind is DeviceArray:
-        return arg.dtype, arg.ndim, True
+        return arg.kind if arg.nbytes < _WIDE else type_of(arg)
     if kind is int:
-        return -0x80000000 <= arg <= 0x7FFFFFFF
-    if isinstance(arg, np.ndarray):
-        return arg.dtype, arg.ndim, arg.flags.c_contiguous
-    return kind
+        return int if -0x80000000 <= arg <= 0x7FFFFFFF else type_of(arg)
+    if kind is np.ndarray:
+        return (arg.dtype, arg.ndim) if _is_plain(arg) else type_of(arg)
+    if kind is bool or kind is float or isinstance(arg, np.generic):
+        return kind
+    return type_of(arg)
+
+
+_WIDE = 2**31  # bytes; from here on the type can depend on the extents
+
+
+def _is_plain(array: np.ndarray) -> bool:
+    return array.flags.c_contiguous and array.nbytes < _WIDE
 
 
 Fields = Callable[[int, Sequence[int], Sequence[int]], tuple[int, ...]]

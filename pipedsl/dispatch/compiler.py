@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
 
 import llvmlite
 import numba
@@ -18,15 +18,17 @@ from pipedsl.core.cache import content_key
 from pipedsl.core.image import KernelImage
 from pipedsl.core.version import __version__, source_fingerprint
 from pipedsl.dispatch.compiled import CompiledKernel
-from pipedsl.frontend import KernelSource, lower
+from pipedsl.frontend import KernelSource, Options, lower, signature_key
+from pipedsl.runtime.device import Dim3
+from pipedsl.target.signature import ArgumentType
 
 
 def compile_kernel(
     source: KernelSource,
-    arg_types: Sequence[Any],
+    arg_types: Sequence[ArgumentType],
     arch: Arch,
-    block: int | None,
-    options: Mapping[str, Any],
+    block: Dim3 | None,
+    options: Options,
 ) -> CompiledKernel:
     """The kernel for these types, made once per process and once per cache directory.
 
@@ -58,20 +60,20 @@ _lock = threading.Lock()
 
 def _compile(
     source: KernelSource,
-    arg_types: Sequence[Any],
+    arg_types: Sequence[ArgumentType],
     arch: Arch,
-    block: int | None,
-    options: Mapping[str, Any],
+    block: Dim3 | None,
+    options: Options,
 ) -> Artifact:
     start_worker()
     typed = lower(source, arg_types, arch, block, options)
-    lowered = compile_ir(typed.llvm_ir, arch.name, kernel=source.name, where=source.where)
+    lowered = compile_ir(typed.llvm_ir, arch.name, kernel=typed.kernel, where=source.where)
     image = KernelImage(
         typed.kernel,
         arch.name,
         lowered.asm,
         typed.parameters,
-        block,
+        None if block is None else math.prod(block),
         MappingProxyType(dict(typed.sources)),
     )
     stages = {
@@ -88,18 +90,18 @@ _COMPILER = ("core", "isa", "codegen", "pipeline", "target", "frontend", "dispat
 
 def _key(
     source: KernelSource,
-    arg_types: Sequence[Any],
+    arg_types: Sequence[ArgumentType],
     arch: Arch,
-    block: int | None,
-    options: Mapping[str, Any],
+    block: Dim3 | None,
+    options: Options,
 ) -> str:
     versions = (__version__, numba.__version__, llvmlite.__version__, sys.version)
     return content_key(
-        source.fingerprint,
-        *(str(arg_type) for arg_type in arg_types),
+        source.fingerprint(),
+        signature_key(arg_types),
         arch.name,
         str(block),
-        repr(sorted(options.items())),
+        repr(options),
         *versions,
         source_fingerprint(*_COMPILER),
     )

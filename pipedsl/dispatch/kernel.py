@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, overload
 
 from pipedsl.core.arch import Arch, get_arch
@@ -13,9 +12,10 @@ from pipedsl.dispatch.arguments import signature
 from pipedsl.dispatch.callsite import caller
 from pipedsl.dispatch.compiled import CompiledKernel
 from pipedsl.dispatch.compiler import compile_kernel
+from pipedsl.dispatch.freshness import Dependencies
 from pipedsl.dispatch.geometry import Geometry, read_block, read_geometry
 from pipedsl.dispatch.plan import LaunchPlan
-from pipedsl.frontend import KernelSource, type_of
+from pipedsl.frontend import KernelSource, Options, type_of
 from pipedsl.runtime import get_device
 from pipedsl.runtime.device import Dim3
 
@@ -29,17 +29,16 @@ class Kernel:
 
     Arguments are NumPy arrays (copied to the device; those that the kernel writes come back,
     and none does if the launch raises), `DeviceArray`, NumPy scalars, and Python bool, int
-    (int32 where it fits, else int64) and float (float64). With NumPy arrays a launch returns
+    (int32 where it fits, else int64) and float (float32). With NumPy arrays a launch returns
     when the kernel is done.
     """
 
-    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-        functools.update_wrapper(self, function)
-        self.name = function.__name__
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
         self.source = KernelSource.capture(function)
+        functools.update_wrapper(self, function)
+        self.name = self.source.name
         self.options = options
-        self._names = list(inspect.signature(function).parameters)
-        self._plans: dict[tuple[Any, ...], LaunchPlan] = {}
+        self._plans = _Plans(function)
 
     def __getitem__(self, key: Any) -> Launcher:
         return Launcher(self, read_geometry(self.name, key))
@@ -47,7 +46,7 @@ class Kernel:
     def __call__(self, *args: Any) -> NoReturn:
         raise LaunchError(
             f"kernel {self.name!r} was called without a grid and a block.",
-            fix=f"write {self.name}[grid, block]({', '.join(self._names)}).",
+            fix=f"write {self.name}[grid, block]({', '.join(self.source.parameters)}).",
             where=caller(),
         )
 
@@ -86,29 +85,40 @@ class Kernel:
 
     def launch(self, geometry: Geometry, args: tuple[Any, ...]) -> None:
         """Launch with checked extents; what ``kernel[grid, block](*args)`` calls."""
-        device = get_device()
-        key = (device, geometry.block, geometry.lds_bytes, signature(args))
-        plan = self._plans.get(key)
         try:
+            device = get_device()
+            plans = self._plans
+            if plans.names.changed():
+                plans = self._plans = _Plans(self.source.function)
+            key = (device, geometry.block, geometry.lds_bytes, signature(args))
+            plan = plans.get(key)
             if plan is None:
                 image = self._compile(args, device.arch, geometry.block).image
-                plan = self._plans[key] = LaunchPlan(device, image, geometry)
+                plan = plans[key] = LaunchPlan(device, image, geometry)
             plan.launch(geometry, args)
         except PipedslError as error:
             error.where = error.where or caller()
             raise
 
     def _compile(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
-        if len(args) != len(self._names):
+        if len(args) != len(self.source.parameters):
             raise LaunchError(
-                f"kernel {self.name!r} takes {_count(len(self._names), 'argument')} "
-                f"({', '.join(self._names)}), not {len(args)}."
+                f"kernel {self.name!r} takes {_count(len(self.source.parameters), 'argument')} "
+                f"({', '.join(self.source.parameters)}), not {len(args)}."
             )
         types = [type_of(arg) for arg in args]
         return compile_kernel(self.source, types, arch, block, self.options)
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name}({', '.join(self._names)})>"
+        return f"<Kernel {self.name}({', '.join(self.source.parameters)})>"
+
+
+class _Plans(dict[tuple[Any, ...], LaunchPlan]):
+    """Launch plans by device, extents and signature, good while `names` are unchanged."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.names = Dependencies(function)
 
 
 class Launcher:
@@ -130,15 +140,22 @@ class Launcher:
 @overload
 def pipelined_kernel(function: Callable[..., Any], /) -> Kernel: ...
 @overload
-def pipelined_kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
+def pipelined_kernel(*, unchecked: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
-def pipelined_kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+def pipelined_kernel(
+    function: Callable[..., Any] | None = None, /, *, unchecked: bool = False
+) -> Any:
     """Make a GPU kernel of a Python function.
 
-    Use it bare (``@pipelined_kernel``) or with options (``@pipelined_kernel(...)``). The
-    function's source and the values that it closes over are read now: a later change of them
-    needs a new decoration.
+    Use it bare (``@pipelined_kernel``) or with options (``@pipelined_kernel(...)``). The source
+    is read now. Globals and closed-over variables are constants of a compilation; a launch that
+    finds one bound to another object compiles anew.
+
+    Parameters
+    ----------
+    unchecked : bool
+        Leave arch limits and features to LLVM instead of checking them first.
 
     Returns
     -------
@@ -149,6 +166,7 @@ def pipelined_kernel(function: Callable[..., Any] | None = None, /, **options: A
     KernelError
         If the function's source has something that kernels do not have.
     """
+    options = Options(unchecked=unchecked)
     if function is None:
         return functools.partial(Kernel, options=options)
     return Kernel(function, options)

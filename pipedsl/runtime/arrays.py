@@ -26,6 +26,8 @@ class DeviceArray:
         Bytes.
     dtype : numpy.dtype
     ndim, size, nbytes : int
+    kind : tuple
+        The dtype and the number of axes.
     """
 
     def __init__(self, device: Device, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -33,6 +35,7 @@ class DeviceArray:
         self.shape = shape
         self.dtype = dtype
         self.ndim = len(shape)
+        self.kind = (dtype, self.ndim)
         self.size = math.prod(shape)
         self.nbytes = self.size * dtype.itemsize
         self.strides = tuple(

@@ -56,12 +56,12 @@ class GroupTemplate:
         self.scratch_offset = _align(waves_end + self.lds_bytes)
         scratch = self.waves * self.wave.lanes * self.scratch_lane_bytes
         self.nbytes = _align(self.scratch_offset + scratch)
-        self.table = memory.table
-        if kernel.program.data:
-            self._map_data()
         self._mapped = [memory.map(np.frombuffer(kernarg or bytes(8), np.uint8), "kernarg")]
         if meta.descriptor.get("user_sgpr_dispatch_ptr"):
             self._mapped.append(memory.map(_dispatch_packet(grid, block), "dispatch packet"))
+        self.table = memory.table
+        if kernel.program.data:
+            self._map_data()
         addresses = {"kernarg": self._mapped[0], "packet": self._mapped[-1]}
         self.sgprs, self.workgroup_sgpr = initial_sgprs(kernel, addresses, kernarg)
         self.image = self._image(block)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.cache import FileCache, content_key
-from pipedsl.core.errors import LaunchError
+from pipedsl.core.errors import AssemblyError, LaunchError
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.metadata import KernelMetadata
 from pipedsl.sim import micro
@@ -72,6 +72,7 @@ class Kernel:
         self.name = name
         self.program = program
         self.metadata: KernelMetadata = program.kernels[name]
+        _check(self.metadata, self.arch)
         self._text_key = text_key
         self._lock = threading.Lock()
         self._code: Linked | None = None
@@ -189,8 +190,35 @@ class Kernel:
         return f"<sim.Kernel {self.name} for {self.program.arch}>"
 
 
+_SCRATCH_LIMIT = 1 << 20  # bytes per lane; more is no program but a damaged number
+
+
+def _check(meta: KernelMetadata, arch: Arch) -> None:
+    """Refuse sizes that the target does not have before memory is reserved for them."""
+    limits = (
+        ("VGPRs", max(meta.descriptor.get("next_free_vgpr", 0), meta.vgpr_count), arch.max_vgprs),
+        ("VGPRs before the AGPRs", meta.descriptor.get("accum_offset", 0), 256),
+        ("bytes of LDS", meta.lds_bytes, arch.lds_bytes),
+        ("bytes of scratch a lane", meta.scratch_bytes, _SCRATCH_LIMIT),
+        ("bytes of arguments", meta.kernarg_size, 1 << 16),
+        ("user SGPRs", meta.descriptor.get("user_sgpr_count", 0), 32),
+        ("preloaded SGPRs", meta.descriptor.get("user_sgpr_kernarg_preload_length", 0), 16),
+    )
+    for what, value, limit in limits:
+        if not 0 <= value <= limit:
+            raise AssemblyError(f"kernel {meta.name} asks for {value} {what}, {arch.name} has {limit}.")
+    if meta.wave_size != arch.wave_size:
+        raise AssemblyError(
+            f"kernel {meta.name} is for waves of {meta.wave_size} lanes; the simulator runs "
+            f"{arch.name} with {arch.wave_size}."
+        )
+    for arg in meta.args:
+        if arg.offset < 0 or arg.size < 1 or arg.offset + arg.size > meta.kernarg_size:
+            raise AssemblyError(f"kernel {meta.name}: an argument lies outside the kernarg segment.")
+
+
 def _triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
-    items = [value] if isinstance(value, (int, np.integer)) else list(value)
+    items = list(value) if isinstance(value, Sequence) else [value]
     if not 1 <= len(items) <= 3 or not all(
         isinstance(i, (int, np.integer)) and i > 0 for i in items
     ):

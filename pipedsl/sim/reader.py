@@ -131,7 +131,7 @@ class _Reader:
     def read(self, text: str) -> None:
         for number, raw in enumerate(text.splitlines(), 1):
             line = strip_comment(raw)
-            while line and (label := _LABEL.match(line)):
+            while line and self.until is None and (label := _LABEL.match(line)):
                 self._label(label[1].strip('"'), number)
                 line = line[label.end() :]
             if line:

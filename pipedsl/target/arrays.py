@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba.core import types
 
 from pipedsl.core.dtypes import DTYPES
+from pipedsl.target import gpu
 from pipedsl.target.conversion import convert_scalar, literal
 from pipedsl.target.operations import (
     Operation,
@@ -141,6 +142,21 @@ def setitem(compilation, array, index, value):  # type: ignore[no-untyped-def]
         return ()
 
     return Operation(types.none, [array, index, array.dtype], emit)
+
+
+@implements(gpu.element)
+def _element(compilation, array, index):  # type: ignore[no-untyped-def]
+    if not isinstance(array, Array):
+        raise TypeMismatch(f"gpu.element() takes an array, not {array}.")
+    _check_index(array, index)
+    kind = Array(
+        array.dtype, 1, space=array.space, shape=(1,), parameters=array.parameters
+    )
+    return Operation(
+        kind,
+        [array, index],
+        lambda low, values: (element_pointer(low, array, values[0], index, values[1]),),
+    )
 
 
 @attributes_of(Array)

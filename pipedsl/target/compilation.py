@@ -359,13 +359,19 @@ def _innermost(error: errors.TypingError, function: Any) -> TypeMismatch:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, TypeMismatch):
-            if cause.where is None:
+            if cause.where is None and not _is_library(function):
                 cause.where = _where(cause if cause.loc is not None else error, function)
             return cause
         cause = cause.__cause__
     found = TypeMismatch(_first_sentence(str(error.msg if hasattr(error, "msg") else error)))
-    found.where = _where(error, function)
+    if not _is_library(function):
+        found.where = _where(error, function)
     return found
+
+
+def _is_library(function: Any) -> bool:
+    """Whether `function` is part of pipedsl: its errors are shown at the line that calls it."""
+    return function.__module__.startswith("pipedsl.")
 
 
 def _where(error: errors.NumbaError, function: Any) -> SourceLocation:

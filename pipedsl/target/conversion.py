@@ -11,12 +11,20 @@ from numba.core import types
 
 from pipedsl.target.operations import Operation, TypeMismatch, Typer, Value, implements, known
 from pipedsl.target.promotion import common, scalar_type
-from pipedsl.target.types import SCALARS, Constant, constant, dtype_name, register_type, registers
+from pipedsl.target.types import (
+    SCALARS,
+    Constant,
+    constant,
+    dtype_name,
+    is_scalar,
+    register_type,
+    registers,
+)
 
 
 def convert(builder: ir.IRBuilder, value: Value, source: types.Type, target: types.Type) -> Value:
     """`value` of type `source` as a value of type `target`."""
-    if source == target or not registers(target):
+    if source == target:
         return value
     if isinstance(target, types.BaseTuple):
         out: list[ir.Value] = []
@@ -26,6 +34,8 @@ def convert(builder: ir.IRBuilder, value: Value, source: types.Type, target: typ
             out.extend(convert(builder, value[position : position + width], item, wanted))
             position += width
         return tuple(out)
+    if not is_scalar(target):
+        return value
     if isinstance(source, Constant):
         return (literal(source.value, target),)
     return (convert_scalar(builder, value[0], source, target),)

@@ -6,12 +6,13 @@ import inspect
 from typing import Any
 
 from numba.core import ir, postproc
-from numba.core.analysis import dead_branch_prune, rewrite_semantic_constants
 from numba.core.bytecode import ByteCode, FunctionIdentity
 from numba.core.interpreter import Interpreter
 from numba.core.ir_utils import build_definitions, simplify_CFG
 from numba.core.ssa import reconstruct_ssa
 from numba.core.types import Type
+
+from pipedsl.target.pruning import prune
 
 SELF = "self@"
 """Prefix of the variables that stand for the fields of an object under construction."""
@@ -39,7 +40,8 @@ class DeviceFunction:
 
 def translate(function: Any, args: dict[str, Type]) -> ir.FunctionIR:
     """Numba IR of a Python function, in SSA form, without branches that `args` rule out."""
-    func_ir = Interpreter(_identity(function)).interpret(ByteCode(_identity(function)))
+    identity = _identity(function)
+    func_ir = Interpreter(identity).interpret(ByteCode(identity))
     return _simplify(func_ir, args)
 
 
@@ -72,13 +74,12 @@ def _identity(function: Any) -> FunctionIdentity:
 
 
 def _simplify(func_ir: ir.FunctionIR, args: dict[str, Type]) -> ir.FunctionIR:
-    rewrite_semantic_constants(func_ir, tuple(args.values()))
-    dead_branch_prune(func_ir, tuple(args.values()))
     func_ir.blocks = simplify_CFG(func_ir.blocks)
     func_ir._definitions = build_definitions(func_ir.blocks)
     postproc.PostProcessor(func_ir).run(emit_dels=False)
     func_ir = reconstruct_ssa(func_ir)
     func_ir._definitions = build_definitions(func_ir.blocks)
+    prune(func_ir, list(args.values()))
     return func_ir
 
 

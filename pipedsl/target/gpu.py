@@ -17,12 +17,16 @@ __all__ = [
     "barrier",
     "block_dim",
     "block_idx",
+    "counter_load",
+    "counter_signal",
+    "element",
     "fence_lds",
     "fma",
     "grid_dim",
     "lane_id",
     "shared",
     "sleep",
+    "static_check",
     "thread_idx",
     "wave_id",
     "wave_size",
@@ -153,3 +157,17 @@ def counter_signal(counters: Any, index: int, offset: int = 0) -> None:
     `fence_lds` before it. `offset` is a constant.
     """
     _device_only("counter_signal()")
+
+
+def element(array: Any, index: Any) -> Any:
+    """The element at `index` as an array of length 1 over the same memory: a pointer to it."""
+    _device_only("element()")
+
+
+def static_check(condition: bool, message: str, fix: str | None = None, *values: Any) -> None:
+    """Refuse to compile where `condition` is known to be false; do nothing otherwise.
+
+    `message` is formatted with `values`, where those are known. The error is a `ProtocolError` at
+    the line of the user's code that led here.
+    """
+    _device_only("static_check()")

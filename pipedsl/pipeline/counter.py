@@ -107,30 +107,37 @@ class AmdCounterBackend:
 
     def try_full(self, stage: int, phase: int) -> bool:
         """Whether slot `stage` was filled in lap `phase`."""
-        laps = np.uint32(phase) + np.uint32(1)
-        threshold = np.int64(laps * np.uint32(self.producer_arrivals))
-        return gpu.counter_load(self.counters, stage) >= threshold
+        return gpu.counter_load(self.counters, stage) >= self._full_threshold(phase)
 
     def try_empty(self, stage: int, phase: int) -> bool:
         """Whether slot `stage` was drained before lap `phase`."""
+        drained = gpu.counter_load(self.counters, self.num_stages + stage)
+        return drained >= self._empty_threshold(phase)
+
+    def wait_full(self, stage: int, phase: int, ticks: int | None = None) -> None:
+        """Wait until slot `stage` was filled in lap `phase`; `ticks` is ignored."""
+        threshold = self._full_threshold(phase)
+        while gpu.any_lane(gpu.counter_load(self.counters, stage) < threshold):
+            gpu.sleep(0)
+
+    def wait_empty(self, stage: int, phase: int, ticks: int | None = None) -> None:
+        """Wait until slot `stage` was drained before lap `phase`; `ticks` is ignored."""
+        threshold = self._empty_threshold(phase)
+        while gpu.any_lane(gpu.counter_load(self.counters, self.num_stages + stage) < threshold):
+            gpu.sleep(0)
+
+    def _full_threshold(self, phase: int) -> int:
+        laps = np.uint32(phase) + np.uint32(1)
+        return np.int64(laps * np.uint32(self.producer_arrivals))
+
+    def _empty_threshold(self, phase: int) -> int:
         gpu.static_check(
             phase != 0,
             "wait_empty and try_empty are given phase 0, which is never reached.",
             "start producers at phase 1.",
         )
         laps = np.uint32(phase) - np.uint32(1)
-        threshold = np.int64(laps * np.uint32(self.consumer_arrivals))
-        return gpu.counter_load(self.counters, self.num_stages + stage) >= threshold
-
-    def wait_full(self, stage: int, phase: int, ticks: int | None = None) -> None:
-        """Wait until slot `stage` was filled in lap `phase`; `ticks` is ignored."""
-        while not self.try_full(stage, phase):
-            gpu.sleep(0)
-
-    def wait_empty(self, stage: int, phase: int, ticks: int | None = None) -> None:
-        """Wait until slot `stage` was drained before lap `phase`; `ticks` is ignored."""
-        while not self.try_empty(stage, phase):
-            gpu.sleep(0)
+        return np.int64(laps * np.uint32(self.consumer_arrivals))
 
     def arrive_full(self, stage: int) -> None:
         """Count this wave in at the full signal of slot `stage`."""

@@ -14,6 +14,7 @@ from pipedsl.core.errors import KernelError
 
 __all__ = [
     "Index3",
+    "any_lane",
     "barrier",
     "block_dim",
     "block_idx",
@@ -143,6 +144,11 @@ def sleep(amount: int) -> None:
 def fma(a: float, b: float, c: float) -> float:
     """``a * b + c`` with one rounding, in the float type that the operands have in common."""
     _device_only("fma()")
+
+
+def any_lane(condition: bool) -> bool:
+    """Whether `condition` holds in an active lane of the wave; the same value in all lanes."""
+    _device_only("any_lane()")
 
 
 def counter_load(counters: Any, index: int) -> int:

@@ -70,6 +70,19 @@ def _sleep(compilation, amount):  # type: ignore[no-untyped-def]
     return Operation(types.none, [amount], emit)
 
 
+@implements(gpu.any_lane)
+def _any_lane(compilation, condition):  # type: ignore[no-untyped-def]
+    if scalar_type(condition) is None:
+        raise TypeMismatch(f"gpu.any_lane() takes a bool, not {condition}.")
+    mask = ir.IntType(compilation.arch.wave_size)
+
+    def emit(low, values):  # type: ignore[no-untyped-def]
+        lanes = low.call(f"llvm.amdgcn.ballot.i{mask.width}", mask, values[0])
+        return (low.builder.icmp_unsigned("!=", lanes, ir.Constant(mask, 0)),)
+
+    return Operation(types.boolean, [types.boolean], emit)
+
+
 def _check_counters(name: str, counters: types.Type, index: types.Type) -> None:
     if not (
         isinstance(counters, Array)
@@ -88,6 +101,10 @@ def _counter_load(compilation, counters, index):  # type: ignore[no-untyped-def]
 
     def emit(low, values):  # type: ignore[no-untyped-def]
         pointer = element_pointer(low, counters, values[0], index, values[1])
+        # Keep the address in a VGPR: a spin would copy it from its SGPR in every round.
+        kind = ir.FunctionType(pointer.type, [pointer.type])
+        pinned = ir.InlineAsm(kind, "", "=v,0")
+        pointer = low.builder.call(pinned, [pointer], attrs=("nounwind", "readnone"))
         # "one-as": acquires LDS only, so that no cache of global memory is invalidated.
         order = 'syncscope("workgroup-one-as") acquire'
         return (low.builder.load_atomic(pointer, order, 8, typ=_I64),)

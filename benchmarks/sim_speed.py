@@ -1,0 +1,135 @@
+"""How fast the simulator runs wave instructions, one line per figure.
+
+    python benchmarks/sim_speed.py
+
+Every figure is the best of several runs in one process on one host thread, translation excluded
+unless the line says otherwise. These are host speeds of a simulator, not speeds of a GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from pipedsl import sim
+from pipedsl.core.arch import get_arch
+from pipedsl.core.config import config
+from pipedsl.core.image import Parameter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from kernels.stress import make_stress
+
+_LOOP = """
+\ts_mov_b32 s4, 0
+.Lloop:
+{body}
+\ts_add_u32 s4, s4, 1
+\ts_cmp_lt_u32 s4, {count:#x}
+\ts_cbranch_scc1 .Lloop
+"""
+_MIX = (
+    "v_add_u32_e32 v{0}, v{1}, v{2}",
+    "v_fma_f32 v{1}, v{0}, v{2}, v{1}",
+    "v_xor_b32_e32 v{2}, s4, v{0}",
+    "v_mul_f32_e32 v{0}, v{1}, v{2}",
+    "v_lshlrev_b32_e32 v{2}, 3, v{1}",
+)
+
+
+def best(run: Callable[[], int], repeats: int = 5) -> tuple[int, float]:
+    """Instructions of one run and the shortest time."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        count = run()
+        times.append(time.perf_counter() - start)
+    return count, min(times)
+
+
+def report(what: str, count: int, seconds: float, reference: float | None = None) -> float:
+    """Print one line; returns the rate in instructions per second."""
+    rate = count / seconds
+    ratio = f"  {rate / reference:.2f} of the VALU loop" if reference else ""
+    print(f"{what:<44} {rate / 1e6:8.1f} M wave instructions/s{ratio}", flush=True)
+    return rate
+
+
+def valu_loop() -> tuple[int, float]:
+    """A loop of vector work in registers on gfx942."""
+    lines = [_MIX[i % len(_MIX)].format(*((i + j) % 16 for j in range(3))) for i in range(60)]
+    body = "\n".join(f"\t{line}" for line in lines)
+    text = _kernel(_LOOP.format(body=body, count=100_000))
+    kernel = sim.load_assembly(text).kernels["k"]
+    return best(lambda: kernel.launch(1, 64, []).instructions)
+
+
+def stress(arch: str) -> tuple[int, float]:
+    """The stress kernel's mix: scalar work, LDS, polls, one store per item."""
+    items = 65536
+    result = np.zeros(items, np.int32)
+    size = get_arch(arch).wave_size
+    compiled = make_stress(4).compile(result, np.int32(items), arch=arch, block=2 * size)
+    kernel = next(iter(sim.load_assembly(compiled.asm).kernels.values()))
+    flat = [result if p.kind == "array" else np.int32(items) for p in compiled.image.parameters]
+    args = [v for p, v in zip(compiled.image.parameters, flat, strict=True) for v in expand(p, v)]
+    return best(lambda: kernel.launch(1, 2 * size, args).instructions)
+
+
+def expand(parameter: Parameter, value: object) -> list:
+    """The kernel arguments that one Python parameter stands for."""
+    if parameter.kind == "scalar":
+        return [value]
+    array = np.asarray(value)
+    fields = {"pointer": [array], "shape": array.shape, "stride": array.strides}
+    parts = (part.partition(".") for part in parameter.parts)
+    return [fields[name][int(axis or 0)] for name, _, axis in parts]
+
+
+def _kernel(body: str) -> str:
+    return f"""\t.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+\t.text
+k:
+{body}
+\ts_endpgm
+\t.section .rodata
+\t.amdhsa_kernel k
+\t\t.amdhsa_next_free_vgpr 32
+\t\t.amdhsa_accum_offset 32
+\t\t.amdhsa_next_free_sgpr 16
+\t.end_amdhsa_kernel
+\t.amdgpu_metadata
+---
+amdhsa.kernels:
+  - .args: []
+    .group_segment_fixed_size: 0
+    .kernarg_segment_align: 4
+    .kernarg_segment_size: 0
+    .max_flat_workgroup_size: 256
+    .name: k
+    .private_segment_fixed_size: 0
+    .sgpr_count: 16
+    .symbol: k.kd
+    .vgpr_count: 32
+    .wavefront_size: 64
+amdhsa.version: [1, 2]
+...
+\t.end_amdgpu_metadata
+"""
+
+
+def main() -> None:
+    """Print every figure."""
+    with config.scope(threads=1):
+        reference = report("VALU loop, gfx942, one core", *valu_loop())
+        for arch in ("gfx942", "gfx1201"):
+            report(f"stress kernel, {arch}, one core", *stress(arch), reference)
+
+
+if __name__ == "__main__":
+    main()

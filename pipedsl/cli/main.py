@@ -1,0 +1,30 @@
+"""The ``pipedsl`` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pipedsl.cli import doctor, run
+from pipedsl.core.errors import PipedslError
+from pipedsl.core.version import __version__
+
+_COMMANDS = (doctor, run)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 0, 1 for a reported error, 2 for wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="pipedsl", description="Warp-specialised AMD GPU kernels in Python."
+    )
+    parser.add_argument("--version", action="version", version=f"pipedsl {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_parser(commands)
+    options = parser.parse_args(argv)
+    try:
+        return options.run(options)
+    except PipedslError as error:
+        print(f"pipedsl: {error}", file=sys.stderr)
+        return 1

@@ -22,9 +22,11 @@ __all__ = [
     "counter_signal",
     "element",
     "fence_lds",
+    "floor",
     "fma",
     "grid_dim",
     "lane_id",
+    "rint",
     "shared",
     "sleep",
     "static_check",
@@ -144,6 +146,16 @@ def sleep(amount: int) -> None:
 def fma(a: float, b: float, c: float) -> float:
     """``a * b + c`` with one rounding, in the float type that the operands have in common."""
     _device_only("fma()")
+
+
+def rint(x: float) -> float:
+    """The nearest integer, ties to even, as a float."""
+    _device_only("rint()")
+
+
+def floor(x: float) -> float:
+    """The largest integer that is not above `x`, as a float."""
+    _device_only("floor()")
 
 
 def any_lane(condition: bool) -> bool:

@@ -6,6 +6,7 @@ from pipedsl.target import (  # noqa: F401
     checks,
     conversion,
     index,
+    mathematics,
     memory,
     sequences,
     sync,

@@ -56,7 +56,9 @@ class GroupTemplate:
         self.scratch_offset = _align(waves_end + self.lds_bytes)
         scratch = self.waves * self.wave.lanes * self.scratch_lane_bytes
         self.nbytes = _align(self.scratch_offset + scratch)
-        self._mapped = [memory.map(np.frombuffer(kernarg or bytes(8), np.uint8), "kernarg")]
+        # Runtimes give whole 64-byte lines, and LLVM reads past the last argument within one.
+        segment = kernarg + bytes(-len(kernarg) % 64 or (0 if kernarg else 64))
+        self._mapped = [memory.map(np.frombuffer(segment, np.uint8), "kernarg")]
         if meta.descriptor.get("user_sgpr_dispatch_ptr"):
             self._mapped.append(memory.map(_dispatch_packet(grid, block), "dispatch packet"))
         self.table = memory.table

@@ -83,7 +83,9 @@ def _array(value: Any) -> ArgumentType:
             f"{dtype.itemsize}.",
             fix="pass a copy of it.",
         )
-    span = sum((size - 1) * abs(stride) for size, stride in zip(shape, strides, strict=True) if size)
+    span = sum(
+        (size - 1) * abs(stride) for size, stride in zip(shape, strides, strict=True) if size
+    )
     wide = (
         span + dtype.itemsize > _NARROW_BYTES
         or any(size >= _NARROW_SIZE for size in shape)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from pipedsl.core.errors import KernelError
 from pipedsl.frontend.source import KernelSource
 from pipedsl.target import function as target
 
@@ -31,12 +30,6 @@ class DeviceFunction(target.DeviceFunction):
     def text(self) -> str:
         """Source text captured at decoration."""
         return self.source.text
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise KernelError(
-            f"the device function {self.__name__}() exists in kernels only.",
-            fix=f"call {self.__name__}.function() to run it as Python.",
-        )
 
 
 def device_function(function: Callable[..., Any]) -> DeviceFunction:

@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba.core import types
 
 from pipedsl.target.conversion import literal
-from pipedsl.target.operations import Operation, TypeMismatch, implements, known, scalar
+from pipedsl.target.operations import (
+    Operation,
+    TypeMismatch,
+    Value,
+    implements,
+    known,
+    scalar,
+)
 from pipedsl.target.promotion import common, is_weak, scalar_type
 from pipedsl.target.types import Constant, constant, dtype_name
+
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
+    from pipedsl.target.lowering import Lowering
 
 Build = Callable[..., ir.Value]
 
@@ -41,7 +52,7 @@ def _fold(function: Callable[..., Any], *operands: types.Type) -> Operation | No
 
 
 def _binary(symbol: str, function: Any, inplace: Any, ints: Build, floats: Build | None) -> None:
-    def typer(compilation, a, b):  # type: ignore[no-untyped-def]
+    def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
         if scalar_type(a) is None or scalar_type(b) is None:
             raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
         folded = _fold(function, a, b)
@@ -50,7 +61,9 @@ def _binary(symbol: str, function: Any, inplace: Any, ints: Build, floats: Build
         ty = common(a, b)
         if isinstance(ty, types.Float):
             if floats is None:
-                raise TypeMismatch(f"{symbol} is not defined for {dtype_name(ty)}.", "use integers.")
+                raise TypeMismatch(
+                    f"{symbol} is not defined for {dtype_name(ty)}.", "use integers."
+                )
             return scalar(ty, [ty, ty], lambda builder, x, y: floats(builder, x, y))
         divisor = b.value if isinstance(b, Constant) else None
         return scalar(ty, [ty, ty], lambda builder, x, y: ints(builder, x, y, ty, divisor))
@@ -69,7 +82,9 @@ def _power_of_two(divisor: Any) -> int | None:
     return None
 
 
-def _floor_divide(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, ty: Any, divisor: Any) -> ir.Value:
+def _floor_divide(
+    builder: ir.IRBuilder, x: ir.Value, y: ir.Value, ty: Any, divisor: Any
+) -> ir.Value:
     if not ty.signed:
         return builder.udiv(x, y)
     shift = _power_of_two(divisor)
@@ -106,9 +121,7 @@ def _float_floor_divide(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.V
 
 def _round_even(builder: ir.IRBuilder, kind: ir.Type) -> ir.Function:
     name = {"half": "f16", "float": "f32", "double": "f64"}[str(kind)]
-    return builder.module.declare_intrinsic(
-        f"llvm.rint.{name}", fnty=ir.FunctionType(kind, [kind])
-    )
+    return builder.module.declare_intrinsic(f"llvm.rint.{name}", fnty=ir.FunctionType(kind, [kind]))
 
 
 def _float_modulo(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
@@ -120,7 +133,9 @@ def _float_modulo(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
     return builder.select(wrong, builder.fadd(remainder, y), remainder)
 
 
-def _shift_right(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, ty: Any, divisor: Any) -> ir.Value:
+def _shift_right(
+    builder: ir.IRBuilder, x: ir.Value, y: ir.Value, ty: Any, divisor: Any
+) -> ir.Value:
     return (builder.ashr if ty.signed else builder.lshr)(x, y)
 
 
@@ -148,7 +163,7 @@ _no_floats(">>", operator.rshift, operator.irshift, _shift_right)
 
 
 def _bitwise(symbol: str, function: Any, inplace: Any, name: str) -> None:
-    def typer(compilation, a, b):  # type: ignore[no-untyped-def]
+    def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
         if scalar_type(a) is None or scalar_type(b) is None:
             raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
         folded = _fold(function, a, b)
@@ -169,7 +184,7 @@ _bitwise("^", operator.xor, operator.ixor, "xor")
 
 
 @implements(operator.truediv, operator.itruediv)
-def _true_divide(compilation, a, b):  # type: ignore[no-untyped-def]
+def _true_divide(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     """Ints give float32, or float64 where one of them has 64 bits."""
     folded = _fold(operator.truediv, a, b)
     if folded is not None:
@@ -181,7 +196,7 @@ def _true_divide(compilation, a, b):  # type: ignore[no-untyped-def]
 
 
 def _compare(symbol: str, function: Any) -> None:
-    def typer(compilation, a, b):  # type: ignore[no-untyped-def]
+    def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
         if scalar_type(a) is None or scalar_type(b) is None:
             return _compare_known(symbol, function, a, b)
         folded = _fold(function, a, b)
@@ -222,17 +237,17 @@ def _identical(a: types.Type, b: types.Type) -> bool:
 
 
 @implements(operator.is_)
-def _is(compilation, a, b):  # type: ignore[no-untyped-def]
+def _is(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     return known(constant(_identical(a, b)))
 
 
 @implements(operator.is_not)
-def _is_not(compilation, a, b):  # type: ignore[no-untyped-def]
+def _is_not(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     return known(constant(not _identical(a, b)))
 
 
 @implements(operator.not_)
-def _not(compilation, value):  # type: ignore[no-untyped-def]
+def _not(compilation: Compilation, value: types.Type) -> Operation:
     if value == types.none:
         return known(constant(True))
     if scalar_type(value) is None:
@@ -244,7 +259,7 @@ def _not(compilation, value):  # type: ignore[no-untyped-def]
 
 
 @implements(operator.neg)
-def _negative(compilation, value):  # type: ignore[no-untyped-def]
+def _negative(compilation: Compilation, value: types.Type) -> Operation:
     folded = _fold(operator.neg, value)
     if folded is not None:
         return folded
@@ -255,7 +270,7 @@ def _negative(compilation, value):  # type: ignore[no-untyped-def]
 
 
 @implements(operator.pos)
-def _positive(compilation, value):  # type: ignore[no-untyped-def]
+def _positive(compilation: Compilation, value: types.Type) -> Operation:
     folded = _fold(operator.pos, value)
     if folded is not None:
         return folded
@@ -264,7 +279,7 @@ def _positive(compilation, value):  # type: ignore[no-untyped-def]
 
 
 @implements(operator.invert)
-def _invert(compilation, value):  # type: ignore[no-untyped-def]
+def _invert(compilation: Compilation, value: types.Type) -> Operation:
     folded = _fold(operator.invert, value)
     if folded is not None:
         return folded
@@ -275,13 +290,15 @@ def _invert(compilation, value):  # type: ignore[no-untyped-def]
 
 
 @implements(abs, math.fabs)
-def _absolute(compilation, value):  # type: ignore[no-untyped-def]
+def _absolute(compilation: Compilation, value: types.Type) -> Operation:
     folded = _fold(abs, value)
     if folded is not None:
         return folded
     ty = common(value)
     if isinstance(ty, types.Float):
-        return Operation(ty, [ty], lambda low, v: (low.call(f"llvm.fabs.{suffix(ty)}", v[0][0].type, v[0]),))
+        return Operation(
+            ty, [ty], lambda low, v: (low.call(f"llvm.fabs.{suffix(ty)}", v[0][0].type, v[0]),)
+        )
     if not ty.signed:
         return scalar(ty, [ty], lambda builder, x: x)
 
@@ -293,7 +310,7 @@ def _absolute(compilation, value):  # type: ignore[no-untyped-def]
 
 
 def _extreme(function: Any, intrinsic: str) -> None:
-    def typer(compilation, *values):  # type: ignore[no-untyped-def]
+    def typer(compilation: Compilation, *values: types.Type) -> Operation:
         if len(values) == 1 and isinstance(values[0], types.BaseTuple):
             raise TypeMismatch(
                 f"{function.__name__}() of a tuple is not supported in kernels.",
@@ -310,7 +327,7 @@ def _extreme(function: Any, intrinsic: str) -> None:
         else:
             name = f"llvm.{'s' if ty.signed else 'u'}{intrinsic}.{suffix(ty)}"
 
-        def emit(low, args):  # type: ignore[no-untyped-def]
+        def emit(low: Lowering, args: Sequence[Value]) -> Value:
             result = args[0][0]
             for (other,) in args[1:]:
                 result = low.call(name, result.type, [result, other])
@@ -326,7 +343,7 @@ _extreme(max, "max")
 
 
 @implements(operator.pow, operator.ipow)
-def _power(compilation, a, b):  # type: ignore[no-untyped-def]
+def _power(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     """An int to a constant power is multiplications; everything else is `math.pow`."""
     folded = _fold(operator.pow, a, b)
     if folded is not None:
@@ -335,7 +352,9 @@ def _power(compilation, a, b):  # type: ignore[no-untyped-def]
     exponent = b.value if isinstance(b, Constant) and isinstance(b.value, int) else None
     if exponent is not None and 0 <= exponent <= 64:
         base = common(a)
-        return scalar(base, [base, b], lambda builder, x, *_: _multiply_out(builder, x, exponent, base))
+        return scalar(
+            base, [base, b], lambda builder, x, *_: _multiply_out(builder, x, exponent, base)
+        )
     if not isinstance(ty, types.Float):
         raise TypeMismatch(
             "an int to a power that is not a constant from 0 to 64 is not supported.",
@@ -354,5 +373,3 @@ def _multiply_out(builder: ir.IRBuilder, x: ir.Value, exponent: int, ty: types.T
         if exponent:
             x = multiply(x, x)
     return literal(1, ty) if result is None else result
-
-

@@ -8,6 +8,7 @@ at compile time counts from the end; other negative indices are not wrapped.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llvmlite import ir
@@ -36,6 +37,10 @@ from pipedsl.target.types import (
     registers,
 )
 
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
+    from pipedsl.target.lowering import Lowering
+
 
 def item_bytes(array: Array) -> int:
     """Size of an element."""
@@ -61,7 +66,9 @@ def strides_of(builder: ir.IRBuilder, array: Array, value: Value) -> list[ir.Val
     return strides[::-1]
 
 
-def element_pointer(low, array: Array, value: Value, index: types.Type, at: Value):  # type: ignore[no-untyped-def]
+def element_pointer(
+    low: Lowering, array: Array, value: Value, index: types.Type, at: Value
+) -> Operation:
     """Pointer to the element at `index`, whose registers are `at`."""
     builder = low.builder
     kinds = index.types if isinstance(index, types.BaseTuple) else (index,)
@@ -82,7 +89,11 @@ def element_pointer(low, array: Array, value: Value, index: types.Type, at: Valu
 
 
 def _position(
-    builder: ir.IRBuilder, array: Array, size: ir.Value, kind: types.Type, register: Sequence[ir.Value]
+    builder: ir.IRBuilder,
+    array: Array,
+    size: ir.Value,
+    kind: types.Type,
+    register: Sequence[ir.Value],
 ) -> ir.Value:
     wanted = array.index_type
     if isinstance(kind, Constant):
@@ -94,29 +105,25 @@ def _position(
 def _check_index(array: Array, index: types.Type) -> types.Type:
     kinds = index.types if isinstance(index, types.BaseTuple) else (index,)
     for axis, kind in enumerate(kinds):
-        if isinstance(kind, Constant) and isinstance(kind.value, slice) or str(kind) == "slice":
+        if (isinstance(kind, Constant) and isinstance(kind.value, slice)) or str(kind) == "slice":
             raise TypeMismatch("slices are not supported in kernels.", "use an index per axis.")
         if not isinstance(scalar_type(kind), types.Integer):
             raise TypeMismatch(f"an array index is an int, not {kind}.")
         if array.shape is not None and isinstance(kind, Constant) and axis < len(array.shape):
             size = array.shape[axis]
             if size and not -size <= kind.value < size:
-                raise TypeMismatch(
-                    f"index {kind.value} is out of range for an axis of {size}."
-                )
+                raise TypeMismatch(f"index {kind.value} is out of range for an axis of {size}.")
     if len(kinds) != array.ndim:
         plural = "index" if array.ndim == 1 else "indices"
-        raise TypeMismatch(
-            f"a {array.ndim}-D array takes {array.ndim} {plural}, not {len(kinds)}."
-        )
+        raise TypeMismatch(f"a {array.ndim}-D array takes {array.ndim} {plural}, not {len(kinds)}.")
     return index
 
 
-def getitem(compilation, array: Array, index: types.Type) -> Operation:  # type: ignore[no-untyped-def]
+def getitem(compilation: Compilation, array: Array, index: types.Type) -> Operation:
     """``array[index]``"""
     _check_index(array, index)
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, array, values[0], index, values[1])
         stored = low.builder.load(pointer, typ=memory_type(array.dtype), align=item_bytes(array))
         if array.dtype == types.boolean:
@@ -127,13 +134,15 @@ def getitem(compilation, array: Array, index: types.Type) -> Operation:  # type:
 
 
 @implements("setitem")
-def setitem(compilation, array, index, value):  # type: ignore[no-untyped-def]
+def setitem(
+    compilation: Compilation, array: types.Type, index: types.Type, value: types.Type
+) -> Operation:
     """``array[index] = value``"""
     _check_index(array, index)
     if scalar_type(value) is None:
         raise TypeMismatch(f"an array of {dtype_name(array.dtype)} cannot hold {value}.")
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, array, values[0], index, values[1])
         (register,) = values[2]
         if array.dtype == types.boolean:
@@ -145,13 +154,11 @@ def setitem(compilation, array, index, value):  # type: ignore[no-untyped-def]
 
 
 @implements(gpu.element)
-def _element(compilation, array, index):  # type: ignore[no-untyped-def]
+def _element(compilation: Compilation, array: types.Type, index: types.Type) -> Operation:
     if not isinstance(array, Array):
         raise TypeMismatch(f"gpu.element() takes an array, not {array}.")
     _check_index(array, index)
-    kind = Array(
-        array.dtype, 1, space=array.space, shape=(1,), parameters=array.parameters
-    )
+    kind = Array(array.dtype, 1, space=array.space, shape=(1,), parameters=array.parameters)
     return Operation(
         kind,
         [array, index],
@@ -160,7 +167,7 @@ def _element(compilation, array, index):  # type: ignore[no-untyped-def]
 
 
 @attributes_of(Array)
-def _attribute(compilation, array, name):  # type: ignore[no-untyped-def]
+def _attribute(compilation: Compilation, array: Array, name: str) -> Operation | None:
     if name == "ndim":
         return known(constant(array.ndim))
     if name == "dtype":
@@ -178,11 +185,13 @@ def _attribute(compilation, array, name):  # type: ignore[no-untyped-def]
             kind, [array], lambda low, values: tuple(strides_of(low.builder, array, values[0]))
         )
     if name == "size":
-        return Operation(array.index_type, [array], lambda low, values: _size(low, array, values[0]))
+        return Operation(
+            array.index_type, [array], lambda low, values: _size(low, array, values[0])
+        )
     return None
 
 
-def _size(low, array: Array, value: Value) -> Value:  # type: ignore[no-untyped-def]
+def _size(low: Lowering, array: Array, value: Value) -> Value:
     first, *others = shape_of(array, value)
     for size in others:
         first = low.builder.mul(first, size, flags=("nuw",))

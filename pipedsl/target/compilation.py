@@ -213,19 +213,19 @@ class Compilation:
             callee = function.value
         else:
             raise TypeMismatch(f"{function} cannot be called.")
-        builtin = resolve_builtin(self, callee, args, kws, _default)
+        builtin = resolve_builtin(self, callee, args, kws)
         if builtin is not None:
             return builtin
         if isinstance(callee, DeviceFunction):
             return self._call(callee, args, kws)
-        if isinstance(callee, type) and isinstance(callee.__init__, pytypes.FunctionType):
+        if isinstance(callee, type) and _is_function(inspect.getattr_static(callee, "__init__")):
             return self._construct(callee, args, kws)
         raise _not_callable(callee)
 
     def _call(
         self, callee: DeviceFunction, args: tuple[types.Type, ...], kws: dict[str, types.Type]
     ) -> Operation:
-        kinds, pick = bind(callee.__name__, callee.signature, args, kws, _default)
+        kinds, pick = bind(callee.__name__, callee.signature, args, kws)
         typed = self.typed(callee.function, tuple(kinds))
         return Operation(
             typed.return_type, kinds, lambda low, values: low.expand(typed, values), pick
@@ -236,9 +236,7 @@ class Compilation:
     ) -> Operation:
         init = cls.__init__
         this = Constant(cls)
-        kinds, pick = bind(
-            cls.__name__, inspect.signature(init), (this, *args), kws, _default
-        )
+        kinds, pick = bind(cls.__name__, inspect.signature(init), (this, *args), kws)
         typed = self._specialise(init, tuple(kinds), is_init=True)
         fields = zip(typed.fields, typed.return_type.types, strict=True)
         origins = [None, *(p - 1 if isinstance(p, int) else p for p in pick[1:])]
@@ -290,13 +288,15 @@ def _argument_types(ty: types.Type) -> tuple[llvm.Type, ...]:
     return (llvm.IntType(8),) if ty == types.boolean else registers(ty)
 
 
-def _default(value: Any) -> types.Type:
-    return constant(value)
+def _is_function(value: Any) -> bool:
+    return isinstance(value, pytypes.FunctionType)
 
 
 def _python_attribute(value: Any, name: str) -> Operation | None:
     try:
-        found = inspect.getattr_static(value, name) if isinstance(value, type) else getattr(value, name)
+        found = (
+            inspect.getattr_static(value, name) if isinstance(value, type) else getattr(value, name)
+        )
     except AttributeError:
         return None
     if isinstance(found, staticmethod):
@@ -314,7 +314,7 @@ def _object_attribute(source: Object, name: str) -> Operation | None:
         part = source.field_slice(name)
         return Operation(source.fields[name], [source], lambda low, values: values[0][part])
     found = inspect.getattr_static(source.cls, name, None)
-    if isinstance(found, pytypes.FunctionType):
+    if _is_function(found):
         method = Method(source, _device(found))
         return Operation(method, [source], lambda low, values: values[0])
     return _python_attribute(source.cls, name)
@@ -345,7 +345,8 @@ def _not_callable(callee: Any) -> TypeMismatch:
         ("numpy", "math")
     ):
         return TypeMismatch(
-            f"{name}() is an ordinary Python function.", "decorate it with @pipedsl.device_function."
+            f"{name}() is an ordinary Python function.",
+            "decorate it with @pipedsl.device_function.",
         )
     where = f"{module}." if module and module != "builtins" else ""
     return TypeMismatch(f"{where}{name}() is not supported in kernels.")

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from pipedsl.target.operations import Operation, TypeMismatch, Typer, Value, implements, known
+from pipedsl.target.operations import (
+    Operation,
+    TypeMismatch,
+    Typer,
+    Value,
+    implements,
+    known,
+)
 from pipedsl.target.promotion import common, scalar_type
 from pipedsl.target.types import (
     SCALARS,
@@ -20,6 +27,9 @@ from pipedsl.target.types import (
     register_type,
     registers,
 )
+
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
 
 
 def convert(builder: ir.IRBuilder, value: Value, source: types.Type, target: types.Type) -> Value:
@@ -107,7 +117,7 @@ for _name, _scalar in SCALARS.items():
 
 
 @implements(builtins.bool)
-def _bool(compilation, value):  # type: ignore[no-untyped-def]
+def _bool(compilation: Compilation, value: types.Type) -> Operation:
     if value == types.none:
         return known(constant(False))
     if isinstance(value, Constant) and value.scalar is not None:
@@ -116,7 +126,7 @@ def _bool(compilation, value):  # type: ignore[no-untyped-def]
 
 
 @implements(builtins.int)
-def _int(compilation, value):  # type: ignore[no-untyped-def]
+def _int(compilation: Compilation, value: types.Type) -> Operation:
     """int32, or 64 bits for a 64-bit int; a literal stays a literal."""
     if isinstance(value, Constant) and value.scalar is not None and value.weak:
         return known(constant(int(value.value)))
@@ -125,7 +135,7 @@ def _int(compilation, value):  # type: ignore[no-untyped-def]
 
 
 @implements(builtins.float)
-def _float(compilation, value):  # type: ignore[no-untyped-def]
+def _float(compilation: Compilation, value: types.Type) -> Operation:
     """float32, or float64 for a 64-bit operand; a literal stays a literal."""
     if isinstance(value, Constant) and value.scalar is not None and value.weak:
         return known(constant(float(value.value)))

@@ -33,9 +33,7 @@ class LineTable:
             is_distinct=True,
         )
         module.add_named_metadata("llvm.dbg.cu").add(self._unit)
-        self._type = module.add_debug_info(
-            "DISubroutineType", {"types": module.add_metadata([])}
-        )
+        self._type = module.add_debug_info("DISubroutineType", {"types": module.add_metadata([])})
 
     def _file(self, filename: str) -> Any:
         self.filenames.add(filename)

@@ -12,6 +12,7 @@ from numba.core.ir_utils import build_definitions, simplify_CFG
 from numba.core.ssa import reconstruct_ssa
 from numba.core.types import Type
 
+from pipedsl.core.errors import KernelError
 from pipedsl.target.pruning import prune
 
 SELF = "self@"
@@ -33,6 +34,13 @@ class DeviceFunction:
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
         self.signature = inspect.signature(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise: on the host there is only `function`."""
+        raise KernelError(
+            f"the device function {self.__name__}() exists in kernels only.",
+            fix=f"call {self.__name__}.function() to run it as Python.",
+        )
 
     def __repr__(self) -> str:
         return f"<device function {self.__name__}>"
@@ -90,9 +98,9 @@ def _fields_to_variables(func_ir: ir.FunctionIR, receiver: str) -> tuple[str, ..
         for inst in block.body:
             if isinstance(inst, ir.Assign):
                 value = inst.value
-                if isinstance(value, ir.Arg) and value.name == receiver:
-                    aliases.add(inst.target.name)
-                elif isinstance(value, ir.Var) and value.name in aliases:
+                if (isinstance(value, ir.Arg) and value.name == receiver) or (
+                    isinstance(value, ir.Var) and value.name in aliases
+                ):
                     aliases.add(inst.target.name)
             elif isinstance(inst, ir.SetAttr) and inst.target.name in aliases:
                 fields.setdefault(inst.attr)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from llvmlite import ir
 from numba.core import types
 
 from pipedsl.target import gpu
-from pipedsl.target.operations import Operation, attributes_of, implements, known
+from pipedsl.target.operations import (
+    Operation,
+    Value,
+    attributes_of,
+    implements,
+    known,
+)
 from pipedsl.target.types import constant
+
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
+    from pipedsl.target.lowering import Lowering
 
 _I32 = ir.IntType(32)
 _AXES = "xyz"
@@ -18,7 +31,7 @@ _BLOCK_COUNT, _GROUP_SIZE = 0, 12
 
 
 @attributes_of(gpu.Index3)
-def _coordinate(compilation, source, name):  # type: ignore[no-untyped-def]
+def _coordinate(compilation: Compilation, source: types.Type, name: str) -> Operation | None:
     if name not in _AXES:
         return None
     axis = _AXES.index(name)
@@ -37,7 +50,7 @@ def _coordinate(compilation, source, name):  # type: ignore[no-untyped-def]
     return Operation(types.int32, [source], lambda low, values: (emit(low, axis),))
 
 
-def _thread_idx(low, axis: int) -> ir.Value:  # type: ignore[no-untyped-def]
+def _thread_idx(low: Lowering, axis: int) -> ir.Value:
     low.module.require(f"workitem-id-{_AXES[axis]}")
     block = low.compilation.block
     limit = block[axis] if block else low.compilation.arch.max_block
@@ -49,23 +62,23 @@ def _thread_idx(low, axis: int) -> ir.Value:  # type: ignore[no-untyped-def]
     return position
 
 
-def _block_idx(low, axis: int) -> ir.Value:  # type: ignore[no-untyped-def]
+def _block_idx(low: Lowering, axis: int) -> ir.Value:
     low.module.require(f"workgroup-id-{_AXES[axis]}")
     return low.call(f"llvm.amdgcn.workgroup.id.{_AXES[axis]}", _I32, [])
 
 
-def _block_dim(low, axis: int) -> ir.Value:  # type: ignore[no-untyped-def]
+def _block_dim(low: Lowering, axis: int) -> ir.Value:
     if low.compilation.block is not None:
         return ir.Constant(_I32, low.compilation.block[axis])
     size = _implicit_argument(low, _GROUP_SIZE + 2 * axis, ir.IntType(16))
     return low.builder.zext(size, _I32)
 
 
-def _grid_dim(low, axis: int) -> ir.Value:  # type: ignore[no-untyped-def]
+def _grid_dim(low: Lowering, axis: int) -> ir.Value:
     return _implicit_argument(low, _BLOCK_COUNT + 4 * axis, _I32)
 
 
-def _implicit_argument(low, offset: int, kind: ir.IntType) -> ir.Value:  # type: ignore[no-untyped-def]
+def _implicit_argument(low: Lowering, offset: int, kind: ir.IntType) -> ir.Value:
     low.module.require("implicitarg-ptr")
     base = low.call("llvm.amdgcn.implicitarg.ptr", ir.PointerType(addrspace=4), [])
     at = low.builder.gep(base, [ir.Constant(ir.IntType(64), offset)], source_etype=ir.IntType(8))
@@ -75,13 +88,13 @@ def _implicit_argument(low, offset: int, kind: ir.IntType) -> ir.Value:  # type:
 
 
 @implements(gpu.wave_size)
-def _wave_size(compilation):  # type: ignore[no-untyped-def]
+def _wave_size(compilation: Compilation) -> Operation:
     return known(constant(compilation.arch.wave_size))
 
 
 @implements(gpu.lane_id)
-def _lane_id(compilation):  # type: ignore[no-untyped-def]
-    def emit(low, values):  # type: ignore[no-untyped-def]
+def _lane_id(compilation: Compilation) -> Operation:
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         ones, zero = ir.Constant(_I32, -1), ir.Constant(_I32, 0)
         lane = low.call("llvm.amdgcn.mbcnt.lo", _I32, [ones, zero])
         if low.compilation.arch.wave_size == 64:
@@ -92,21 +105,21 @@ def _lane_id(compilation):  # type: ignore[no-untyped-def]
 
 
 @implements(gpu.wave_id)
-def _wave_id(compilation):  # type: ignore[no-untyped-def]
+def _wave_id(compilation: Compilation) -> Operation:
     """Uniform for LLVM too: a branch on it is a scalar branch."""
     shift = compilation.arch.wave_size.bit_length() - 1
     block = compilation.block
     if block is not None and block[0] * block[1] * block[2] <= compilation.arch.wave_size:
         return known(constant(0))
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         wave = low.builder.lshr(_linear_thread(low), ir.Constant(_I32, shift))
         return (low.call("llvm.amdgcn.readfirstlane.i32", _I32, [wave]),)
 
     return Operation(types.int32, (), emit)
 
 
-def _linear_thread(low) -> ir.Value:  # type: ignore[no-untyped-def]
+def _linear_thread(low: Lowering) -> ir.Value:
     """Position of the thread in its block; waves are cut from this order."""
     block = low.compilation.block
     last = 2 if block is None else max(axis for axis in range(3) if axis == 0 or block[axis] > 1)

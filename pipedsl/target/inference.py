@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types as pytypes
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -80,11 +79,32 @@ class TypingContext(BaseContext):
         return result
 
 
+_STATEMENTS = (
+    ir.Assign, ir.SetItem, ir.StaticSetItem, ir.SetAttr, ir.Jump, ir.Branch, ir.Return, ir.PopBlock,
+)  # fmt: skip
+_EXPRESSIONS = frozenset(
+    ("binop", "inplace_binop", "unary", "call", "getattr", "getitem", "static_getitem")
+    + ("build_tuple", "exhaust_iter", "getiter", "iternext", "pair_first", "pair_second")
+    + ("cast", "phi", "undef")
+)
+_UNSUPPORTED = "this line uses a Python construct that kernels do not have."
+
+
 class Inferer(TypeInferer):
     """Type inference of one function body."""
 
     def __init__(self, context: TypingContext, func_ir: ir.FunctionIR) -> None:
         super().__init__(context, func_ir, errors.WarningsFixer(errors.NumbaWarning))
+
+    def constrain_statement(self, inst: ir.Stmt) -> None:
+        if not isinstance(inst, _STATEMENTS):
+            raise _located(TypeMismatch(_UNSUPPORTED), inst.loc)
+        super().constrain_statement(inst)
+
+    def typeof_expr(self, inst: ir.Assign, target: ir.Var, expr: ir.Expr) -> None:
+        if expr.op not in _EXPRESSIONS or (expr.op == "call" and expr.vararg is not None):
+            raise _located(TypeMismatch(_UNSUPPORTED), inst.loc)
+        super().typeof_expr(inst, target, expr)
 
     def typeof_const(self, inst: ir.Assign, target: ir.Var, const: Any) -> None:
         self.add_type(target.name, self.resolve_value_type(inst, const), loc=inst.loc)
@@ -128,8 +148,3 @@ class Inferer(TypeInferer):
 def _located(error: TypeMismatch, loc: ir.Loc) -> TypeMismatch:
     error.loc = loc
     return error
-
-
-def plain_function(value: Any) -> bool:
-    """Whether `value` is an undecorated Python function."""
-    return isinstance(value, (pytypes.FunctionType, pytypes.MethodType))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir as llvm
 from numba.core import ir, types
@@ -79,9 +79,7 @@ class Lowering:
         frame = self.frames[-1]
         return SourceLocation(frame.typed.filename, frame.line)
 
-    def call(
-        self, name: str, result: llvm.Type, args: Sequence[llvm.Value]
-    ) -> llvm.Value:
+    def call(self, name: str, result: llvm.Type, args: Sequence[llvm.Value]) -> llvm.Value:
         """Call the LLVM intrinsic `name`."""
         callee = self.module.declare(name, result, [arg.type for arg in args])
         return self.builder.call(callee, args)
@@ -106,10 +104,10 @@ class Frame:
         self.typed = typed
         self.args = args
         self.scope = low.module.debug.scope(typed.filename, typed.name, typed.line)
-        self.called_from = low.frames[-1].location if low.frames else None
+        self.called_from: Any = low.frames[-1].location if low.frames else None
         if self.called_from is None:
             low.module.function.set_metadata("dbg", self.scope)
-        self.location = low.module.debug.location(self.scope, typed.line, self.called_from)
+        self.location: Any = low.module.debug.location(self.scope, typed.line, self.called_from)
         self.line = typed.line
         self.values: dict[str, Value] = {}
         self.slots: dict[str, list[StackSlot]] = {}
@@ -309,7 +307,11 @@ def _block_local(blocks: dict[int, ir.Block]) -> set[str]:
                 homes[name] = label
     for label, block in blocks.items():
         for inst in block.body:
-            if isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr) and inst.value.op == "phi":
+            if (
+                isinstance(inst, ir.Assign)
+                and isinstance(inst.value, ir.Expr)
+                and inst.value.op == "phi"
+            ):
                 phi = inst.value
                 for origin, source in zip(phi.incoming_blocks, phi.incoming_values, strict=True):
                     if source is not ir.UNDEFINED and homes.get(source.name) not in (origin, first):

@@ -10,7 +10,8 @@ correctly rounded in almost all cases for float32, a few ulp for float64 (see th
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba.core import types
@@ -18,9 +19,21 @@ from numba.core import types
 from pipedsl.target import gpu, mathlib
 from pipedsl.target.arithmetic import suffix
 from pipedsl.target.conversion import convert_scalar
-from pipedsl.target.operations import Operation, TypeMismatch, implements, known, scalar
+from pipedsl.target.operations import (
+    Operation,
+    TypeMismatch,
+    Typer,
+    Value,
+    implements,
+    known,
+    scalar,
+)
 from pipedsl.target.promotion import as_float, common, is_weak, scalar_type
 from pipedsl.target.types import constant, register_type
+
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
+    from pipedsl.target.lowering import Lowering
 
 _I32 = ir.IntType(32)
 
@@ -44,13 +57,13 @@ def _intrinsic(function: Any, name: str, arity: int = 1) -> None:
             return folded
         ty = common(*(as_float(operand) for operand in operands))
 
-        def emit(low, values):  # type: ignore[no-untyped-def]
+        def emit(low: Lowering, values: Sequence[Value]) -> Value:
             arguments = [value[0] for value in values]
             return (low.call(f"llvm.{name}.{suffix(ty)}", arguments[0].type, arguments),)
 
         return Operation(ty, [ty] * len(operands), emit)
 
-    typers = {
+    typers: dict[int, Typer] = {
         1: lambda compilation, x: operation(x),
         2: lambda compilation, x, y: operation(x, y),
         3: lambda compilation, x, y, z: operation(x, y, z),
@@ -72,10 +85,8 @@ def _in_float64(compilation: Any, body: Any, *operands: types.Type) -> Operation
     ty = common(*(as_float(operand) for operand in operands))
     typed = compilation.typed(body.function, (types.float64,) * len(operands))
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
-        wide = [
-            (convert_scalar(low.builder, value[0], ty, types.float64),) for value in values
-        ]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
+        wide = [(convert_scalar(low.builder, value[0], ty, types.float64),) for value in values]
         (result,) = low.expand(typed, wide)
         return (convert_scalar(low.builder, result, types.float64, ty),)
 
@@ -85,7 +96,7 @@ def _in_float64(compilation: Any, body: Any, *operands: types.Type) -> Operation
 def _hardware(function: Any, name: str, body: Any) -> None:
     """An intrinsic in float16 and float32, a function of `mathlib` in float64."""
 
-    def typer(compilation, x):  # type: ignore[no-untyped-def]
+    def typer(compilation: Compilation, x: types.Type) -> Operation:
         folded = _fold(function, x)
         if folded is not None:
             return folded
@@ -95,7 +106,9 @@ def _hardware(function: Any, name: str, body: Any) -> None:
         return Operation(
             ty,
             [ty],
-            lambda low, values: (low.call(f"llvm.{name}.{suffix(ty)}", values[0][0].type, values[0]),),
+            lambda low, values: (
+                low.call(f"llvm.{name}.{suffix(ty)}", values[0][0].type, values[0]),
+            ),
         )
 
     implements(function)(typer)
@@ -129,7 +142,7 @@ _library(math.pow, mathlib.power, 2)
 
 
 def _to_int(function: Any, name: str) -> None:
-    def typer(compilation, x):  # type: ignore[no-untyped-def]
+    def typer(compilation: Compilation, x: types.Type) -> Operation:
         folded = _fold(function, x)
         if folded is not None:
             return folded
@@ -138,7 +151,7 @@ def _to_int(function: Any, name: str) -> None:
             return scalar(found, [found], lambda builder, value: value)
         result = types.int64 if found == types.float64 else types.int32
 
-        def emit(low, values):  # type: ignore[no-untyped-def]
+        def emit(low: Lowering, values: Sequence[Value]) -> Value:
             rounded = low.call(f"llvm.{name}.{suffix(found)}", values[0][0].type, values[0])
             return (convert_scalar(low.builder, rounded, found, result),)
 
@@ -154,7 +167,7 @@ _to_int(round, "rint")
 
 
 def _classify(function: Any, build: Any) -> None:
-    def typer(compilation, x):  # type: ignore[no-untyped-def]
+    def typer(compilation: Compilation, x: types.Type) -> Operation:
         folded = _fold(function, x)
         if folded is not None:
             return folded
@@ -177,12 +190,12 @@ _classify(math.isfinite, lambda builder, x: builder.fcmp_ordered("<", *_magnitud
 
 
 @implements(math.ldexp)
-def _ldexp(compilation, x, exponent):  # type: ignore[no-untyped-def]
+def _ldexp(compilation: Compilation, x: types.Type, exponent: types.Type) -> Operation:
     ty = as_float(x)
     if not isinstance(scalar_type(exponent), types.Integer):
         raise TypeMismatch(f"math.ldexp() takes an int exponent, not {exponent}.")
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         arguments = [values[0][0], values[1][0]]
         return (low.call(f"llvm.ldexp.{suffix(ty)}.i32", arguments[0].type, arguments),)
 
@@ -190,13 +203,13 @@ def _ldexp(compilation, x, exponent):  # type: ignore[no-untyped-def]
 
 
 @implements(math.frexp)
-def _frexp(compilation, x):  # type: ignore[no-untyped-def]
+def _frexp(compilation: Compilation, x: types.Type) -> Operation:
     ty = as_float(x)
     kind = register_type(ty)
     exponent = ir.IntType(16) if ty == types.float16 else _I32
     name = f"{suffix(ty)}"
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         mantissa = low.call(f"llvm.amdgcn.frexp.mant.{name}", kind, values[0])
         power = low.call(f"llvm.amdgcn.frexp.exp.i{exponent.width}.{name}", exponent, values[0])
         if exponent.width < 32:

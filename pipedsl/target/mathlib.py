@@ -88,7 +88,9 @@ def log10(x: float) -> float:
     """Logarithm to base 10."""
     exponent, high, low = _log_parts(x)
     tail = fma(high, _LOG10_E, high * 1.098319650216765e-17) + low * _LOG10_E
-    return _log_special(x, fma(exponent, 0.3010299956639812, tail - exponent * 2.8037281277851704e-18))
+    return _log_special(
+        x, fma(exponent, 0.3010299956639812, tail - exponent * 2.8037281277851704e-18)
+    )
 
 
 @DeviceFunction

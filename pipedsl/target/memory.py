@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core import types
 
 from pipedsl.core.dtypes import DTYPES
 from pipedsl.target import gpu
-from pipedsl.target.operations import Operation, TypeMismatch, attributes_of, implements, known
+from pipedsl.target.operations import (
+    Operation,
+    TypeMismatch,
+    Value,
+    attributes_of,
+    implements,
+    known,
+)
 from pipedsl.target.types import LDS, SCALARS, Array, Constant, memory_type
+
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
+    from pipedsl.target.lowering import Lowering
 
 
 @attributes_of(type(gpu.shared))
-def _shared_attribute(compilation, source, name):  # type: ignore[no-untyped-def]
+def _shared_attribute(compilation: Compilation, source: types.Type, name: str) -> Operation | None:
     return known(_ARRAY) if name == "array" else None
 
 
@@ -22,7 +34,7 @@ _ARRAY = Constant(type(gpu.shared).array)
 
 
 @implements(type(gpu.shared).array)
-def _shared_array(compilation, shape, dtype):  # type: ignore[no-untyped-def]
+def _shared_array(compilation: Compilation, shape: types.Type, dtype: types.Type) -> Operation:
     sizes = constant_shape(shape)
     scalar = dtype_of(dtype)
     dynamic = sizes == (0,)
@@ -32,7 +44,7 @@ def _shared_array(compilation, shape, dtype):  # type: ignore[no-untyped-def]
     kind = Array(scalar, len(sizes), space=LDS, shape=sizes)
     count = int(np.prod(sizes, dtype=object))
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         element = memory_type(scalar)
         return (low.module.allocate_lds(element, count, DTYPES[name].bytes, low.where()),)
 

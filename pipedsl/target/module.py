@@ -146,7 +146,9 @@ class KernelModule:
             "uniform-work-group-size": "true",
             **{f"amdgpu-no-{name}": "" for name in _INPUTS if name not in self._inputs},
         }
-        text = " ".join(f'"{key}"="{value}"' if value else f'"{key}"' for key, value in attributes.items())
+        text = " ".join(
+            f'"{key}"="{value}"' if value else f'"{key}"' for key, value in attributes.items()
+        )
         self.function.attributes = _Attributes(f"nounwind norecurse {text}")
         return str(self.module)
 

@@ -11,6 +11,7 @@ from numba.core import errors, types
 from numba.core.typing.templates import Signature
 
 from pipedsl.core.errors import KernelError, KernelTypeError, SourceLocation
+from pipedsl.target.types import constant
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
@@ -117,7 +118,6 @@ def bind(
     signature: inspect.Signature,
     args: Sequence[types.Type],
     kws: dict[str, types.Type],
-    default: Callable[[Any], types.Type],
 ) -> tuple[list[types.Type], list[int | str | None]]:
     """Types of the parameters of `signature`, in order, and where each comes from.
 
@@ -129,19 +129,26 @@ def bind(
     try:
         bound = signature.bind(*range(len(args)), **{key: key for key in kws})
     except TypeError as error:
-        raise TypeMismatch(f"{name}() {_plain(error)}.", f"its signature is {name}{signature}.") from None
+        raise TypeMismatch(
+            f"{name}() {_plain(error)}.", f"its signature is {name}{signature}."
+        ) from None
     kinds: list[types.Type] = []
     pick: list[int | str | None] = []
     for parameter in signature.parameters.values():
-        origins = bound.arguments.get(parameter.name)
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            kinds.extend(args[position] for position in origins or ())
-            pick.extend(origins or ())
-        elif parameter.name in bound.arguments:
-            kinds.append(args[origins] if isinstance(origins, int) else kws[origins])
-            pick.append(origins)
+        origin = bound.arguments.get(parameter.name)
+        if isinstance(origin, tuple):
+            kinds.extend(args[position] for position in origin)
+            pick.extend(origin)
+        elif isinstance(origin, int):
+            kinds.append(args[origin])
+            pick.append(origin)
+        elif isinstance(origin, str):
+            kinds.append(kws[origin])
+            pick.append(origin)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            continue
         else:
-            kinds.append(default(parameter.default))
+            kinds.append(constant(parameter.default))
             pick.append(None)
     return kinds, pick
 
@@ -156,18 +163,17 @@ def resolve_builtin(
     function: Any,
     args: Sequence[types.Type],
     kws: dict[str, types.Type],
-    default: Callable[[Any], types.Type],
 ) -> Operation | None:
     """The operation for a call of a registered `function`, or None if it is not registered."""
     typer = FUNCTIONS.get(function)
     if typer is None:
         return None
     full = inspect.signature(typer)
-    visible = full.replace(
-        parameters=list(full.parameters.values())[1:], return_annotation=inspect.Signature.empty
+    visible = inspect.Signature(
+        [p.replace(annotation=p.empty) for p in list(full.parameters.values())[1:]]
     )
     name = getattr(function, "__name__", str(function))
-    kinds, pick = bind(name, visible, args, kws, default)
+    kinds, pick = bind(name, visible, args, kws)
     operation = typer(compilation, *kinds)
     if operation.args:
         operation.pick = tuple(pick)

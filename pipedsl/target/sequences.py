@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba.core import types
 
 from pipedsl.target.arrays import getitem as array_getitem
 from pipedsl.target.conversion import literal
-from pipedsl.target.operations import Operation, TypeMismatch, implements, known
+from pipedsl.target.operations import (
+    Operation,
+    TypeMismatch,
+    Value,
+    implements,
+    known,
+)
 from pipedsl.target.promotion import common, scalar_type
 from pipedsl.target.types import (
     Array,
@@ -21,9 +29,13 @@ from pipedsl.target.types import (
     registers,
 )
 
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
+    from pipedsl.target.lowering import Lowering
+
 
 @implements(operator.getitem)
-def _getitem(compilation, source, index):  # type: ignore[no-untyped-def]
+def _getitem(compilation: Compilation, source: types.Type, index: types.Type) -> Operation:
     if isinstance(source, Array):
         return array_getitem(compilation, source, index)
     if not isinstance(source, types.BaseTuple):
@@ -42,7 +54,7 @@ def _getitem(compilation, source, index):  # type: ignore[no-untyped-def]
 
 
 @implements(len)
-def _len(compilation, source):  # type: ignore[no-untyped-def]
+def _len(compilation: Compilation, source: types.Type) -> Operation:
     if isinstance(source, types.BaseTuple):
         return known(constant(len(source)))
     if isinstance(source, Array):
@@ -55,7 +67,9 @@ def _len(compilation, source):  # type: ignore[no-untyped-def]
 
 
 @implements(range)
-def _range(compilation, first, second=None, step=1):  # type: ignore[no-untyped-def]
+def _range(
+    compilation: Compilation, first: types.Type, second: Any = None, step: Any = 1
+) -> Operation:
     given = [ty for ty in (first, second, step) if ty != types.none]
     for ty in given:
         if not isinstance(scalar_type(ty), types.Integer):
@@ -69,7 +83,7 @@ def _range(compilation, first, second=None, step=1):  # type: ignore[no-untyped-
     if constant_step is not None:
         targets[2] = step
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         start, stop, stride = values
         if second == types.none:
             start, stop = (literal(0, item),), start
@@ -79,11 +93,11 @@ def _range(compilation, first, second=None, step=1):  # type: ignore[no-untyped-
 
 
 @implements("getiter")
-def _getiter(compilation, source):  # type: ignore[no-untyped-def]
+def _getiter(compilation: Compilation, source: types.Type) -> Operation:
     if not isinstance(source, Range):
         raise TypeMismatch(f"a loop over {source} is not supported.", "loop over range(...).")
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         start, stop, *step = values[0]
         state = (low.slot(start.type), low.slot(start.type))
         remaining = _count(low.builder, source, start, stop, *step)
@@ -94,7 +108,11 @@ def _getiter(compilation, source):  # type: ignore[no-untyped-def]
 
 
 def _count(
-    builder: ir.IRBuilder, source: Range, start: ir.Value, stop: ir.Value, step: ir.Value | None = None
+    builder: ir.IRBuilder,
+    source: Range,
+    start: ir.Value,
+    stop: ir.Value,
+    step: ir.Value | None = None,
 ) -> ir.Value:
     """How many values the range has; with step 1 the end itself, which the loop compares to."""
     if source.step == 1:
@@ -116,12 +134,12 @@ def _count(
 
 
 @implements("iternext")
-def _iternext(compilation, iterator):  # type: ignore[no-untyped-def]
+def _iternext(compilation: Compilation, iterator: types.Type) -> Operation:
     source = iterator.source
     item = source.item
     result = types.Pair(item, types.boolean)
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         next_slot, remaining_slot, *step = values[0]
         builder = low.builder
         kind = register_type(item)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from llvmlite import ir
 from numba.core import types
 
 from pipedsl.core.arch import Arch
 from pipedsl.target import gpu
 from pipedsl.target.arrays import element_pointer
-from pipedsl.target.operations import Operation, TypeMismatch, implements
+from pipedsl.target.operations import (
+    Operation,
+    TypeMismatch,
+    Value,
+    implements,
+)
 from pipedsl.target.promotion import scalar_type
 from pipedsl.target.types import LDS, Array, Constant
+
+if TYPE_CHECKING:
+    from pipedsl.target.compilation import Compilation
+    from pipedsl.target.lowering import Lowering
 
 _VOID, _I32, _I64 = ir.VoidType(), ir.IntType(32), ir.IntType(64)
 
@@ -23,7 +35,7 @@ class _LdsFence(ir.Fence):
         buf.append(f'fence syncscope("workgroup") {self.ordering}{metadata}\n')
 
 
-def fence(low, ordering: str, *, lds_only: bool) -> None:  # type: ignore[no-untyped-def]
+def fence(low: Lowering, ordering: str, *, lds_only: bool) -> None:
     """Emit a fence of the workgroup."""
     builder = low.builder
     if not lds_only:
@@ -36,8 +48,8 @@ def fence(low, ordering: str, *, lds_only: bool) -> None:  # type: ignore[no-unt
 
 
 @implements(gpu.barrier)
-def _barrier(compilation):  # type: ignore[no-untyped-def]
-    def emit(low, values):  # type: ignore[no-untyped-def]
+def _barrier(compilation: Compilation) -> Operation:
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         fence(low, "release", lds_only=False)
         low.call("llvm.amdgcn.s.barrier", _VOID, [])
         fence(low, "acquire", lds_only=False)
@@ -47,8 +59,8 @@ def _barrier(compilation):  # type: ignore[no-untyped-def]
 
 
 @implements(gpu.fence_lds)
-def _fence_lds(compilation):  # type: ignore[no-untyped-def]
-    def emit(low, values):  # type: ignore[no-untyped-def]
+def _fence_lds(compilation: Compilation) -> Operation:
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         fence(low, "acq_rel", lds_only=True)
         return ()
 
@@ -56,14 +68,14 @@ def _fence_lds(compilation):  # type: ignore[no-untyped-def]
 
 
 @implements(gpu.sleep)
-def _sleep(compilation, amount):  # type: ignore[no-untyped-def]
+def _sleep(compilation: Compilation, amount: types.Type) -> Operation:
     if not isinstance(amount, Constant) or not isinstance(amount.value, int):
         raise TypeMismatch("gpu.sleep() takes a compile-time constant.")
     if not 0 <= amount.value <= 127:
         raise TypeMismatch(f"gpu.sleep({amount.value}) is out of range.", "use 0 to 127.")
     operand = ir.Constant(_I32, amount.value)
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         low.call("llvm.amdgcn.s.sleep", _VOID, [operand])
         return ()
 
@@ -71,12 +83,12 @@ def _sleep(compilation, amount):  # type: ignore[no-untyped-def]
 
 
 @implements(gpu.any_lane)
-def _any_lane(compilation, condition):  # type: ignore[no-untyped-def]
+def _any_lane(compilation: Compilation, condition: types.Type) -> Operation:
     if scalar_type(condition) is None:
         raise TypeMismatch(f"gpu.any_lane() takes a bool, not {condition}.")
     mask = ir.IntType(compilation.arch.wave_size)
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         lanes = low.call(f"llvm.amdgcn.ballot.i{mask.width}", mask, values[0])
         return (low.builder.icmp_unsigned("!=", lanes, ir.Constant(mask, 0)),)
 
@@ -96,10 +108,10 @@ def _check_counters(name: str, counters: types.Type, index: types.Type) -> None:
 
 
 @implements(gpu.counter_load)
-def _counter_load(compilation, counters, index):  # type: ignore[no-untyped-def]
+def _counter_load(compilation: Compilation, counters: types.Type, index: types.Type) -> Operation:
     _check_counters("counter_load", counters, index)
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, counters, values[0], index, values[1])
         # Keep the address in a VGPR: a spin would copy it from its SGPR in every round.
         kind = ir.FunctionType(pointer.type, [pointer.type])
@@ -113,14 +125,16 @@ def _counter_load(compilation, counters, index):  # type: ignore[no-untyped-def]
 
 
 @implements(gpu.counter_signal)
-def _counter_signal(compilation, counters, index, offset=0):  # type: ignore[no-untyped-def]
+def _counter_signal(
+    compilation: Compilation, counters: types.Type, index: types.Type, offset: Any = 0
+) -> Operation:
     """The addition is assembly: LLVM's atomic optimiser would count the active lanes first."""
     _check_counters("counter_signal", counters, index)
     if not isinstance(offset, Constant) or not isinstance(offset.value, int):
         raise TypeMismatch("counter_signal() takes a compile-time constant as offset.")
     distance = 8 * offset.value
 
-    def emit(low, values):  # type: ignore[no-untyped-def]
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, counters, values[0], index, values[1])
         saved = ir.IntType(compilation.arch.wave_size)
         kind = ir.FunctionType(saved, [pointer.type, _I64])

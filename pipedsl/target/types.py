@@ -122,9 +122,7 @@ def constant(value: Any) -> types.Type:
     if isinstance(value, tuple):
         return types.BaseTuple.from_types(tuple(constant(item) for item in value))
     if isinstance(value, (list, dict, set, np.ndarray)):
-        raise ValueError(
-            f"a {type(value).__name__} from outside the kernel cannot be used in it"
-        )
+        raise ValueError(f"a {type(value).__name__} from outside the kernel cannot be used in it")
     return Constant(value)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -14,30 +12,18 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import hip_library  # noqa: E402 (beside this file)
 
 
 @pytest.fixture(scope="session")
-def hip_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory whose ``lib`` holds the test ``libamdhip64.so``."""
-    compiler = _c_compiler()
-    if compiler is None:
+def hip_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Environment in which hip-python finds the test HIP library."""
+    environment = hip_library.build(tmp_path_factory.mktemp("hip"))
+    if environment is None:
         pytest.skip("no C compiler and no ziglang to build the test HIP library with")
-    root = tmp_path_factory.mktemp("hip")
-    (root / "lib").mkdir()
-    flags = ["-shared", "-fPIC", "-O1", "-w", "-Wl,-soname,libamdhip64.so"]
-    subprocess.run(
-        [*compiler, *flags, "-o", root / "lib/libamdhip64.so", HERE / "hip_shim.c"], check=True
-    )
-    return root
-
-
-def _c_compiler() -> list[str] | None:
-    for name in ("cc", "gcc", "clang"):
-        if shutil.which(name):
-            return [name]
-    if importlib.util.find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "cc"]
-    return None
+    return environment
 
 
 @pytest.fixture
@@ -47,13 +33,11 @@ def run_python() -> Callable[..., str]:
 
 
 @pytest.fixture
-def run_hip(hip_root: Path) -> Callable[..., str]:
+def run_hip(hip_environment: dict[str, str]) -> Callable[..., str]:
     """Function that runs Python text in a process with the test HIP library; its output."""
 
     def run(script: str, **environment: str) -> str:
-        # hip-python looks into ROCM_PATH before the loader's path.
-        found = {"LD_LIBRARY_PATH": str(hip_root / "lib"), "ROCM_PATH": str(hip_root)}
-        return _run_python(script, **found, PYTHONPATH=str(HERE), **environment)
+        return _run_python(script, **hip_environment, PYTHONPATH=str(HERE), **environment)
 
     return run
 

@@ -126,11 +126,11 @@ class AmdCounterBackend:
         while gpu.any_lane(gpu.counter_load(self.counters, self.num_stages + stage) < threshold):
             gpu.sleep(0)
 
-    def _full_threshold(self, phase: int) -> np.int64:
+    def _full_threshold(self, phase: int) -> Any:
         laps = np.uint32(phase) + np.uint32(1)
         return np.int64(laps * np.uint32(self.producer_arrivals))
 
-    def _empty_threshold(self, phase: int) -> np.int64:
+    def _empty_threshold(self, phase: int) -> Any:
         gpu.static_check(
             phase != 0,
             "wait_empty and try_empty are given phase 0, which is never reached.",

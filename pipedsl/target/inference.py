@@ -83,9 +83,8 @@ _STATEMENTS = (
     ir.Assign, ir.SetItem, ir.StaticSetItem, ir.SetAttr, ir.Jump, ir.Branch, ir.Return, ir.PopBlock,
 )  # fmt: skip
 _EXPRESSIONS = frozenset(
-    ("binop", "inplace_binop", "unary", "call", "getattr", "getitem", "static_getitem")
-    + ("build_tuple", "exhaust_iter", "getiter", "iternext", "pair_first", "pair_second")
-    + ("cast", "phi", "undef")
+    "binop inplace_binop unary call getattr getitem static_getitem build_tuple exhaust_iter "
+    "getiter iternext pair_first pair_second cast phi".split()
 )
 _UNSUPPORTED = "this line uses a Python construct that kernels do not have."
 

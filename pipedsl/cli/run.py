@@ -65,7 +65,7 @@ def _kernel(path: Path, name: str | None) -> Kernel:
     kernels = load_assembly(text).kernels
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
-    if name not in kernels:
+    if name is None or name not in kernels:
         has = ", ".join(kernels) or "none"
         asked = "several kernels" if name is None else f"no kernel {name!r}"
         raise LaunchError(f"{str(path)!r} has {asked}.", fix=f"--kernel takes one of: {has}.")

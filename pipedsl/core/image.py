@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from pipedsl.core.cache import content_key
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -62,3 +64,9 @@ class KernelImage:
     parameters: tuple[Parameter, ...] = ()
     block: int | None = None
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def key(self) -> str:
+        """Hash of all of the image."""
+        files = [part for item in sorted(self.sources.items()) for part in item]
+        return content_key(self.name, self.arch, self.asm, repr(self.parameters), *files)

@@ -102,9 +102,11 @@ class Kernel:
 
     def _compile(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
         if len(args) != len(self.source.parameters):
+            names = self.source.parameters
+            listed = f" ({', '.join(names)})" if names else ""
             raise LaunchError(
-                f"kernel {self.name!r} takes {_count(len(self.source.parameters), 'argument')} "
-                f"({', '.join(self.source.parameters)}), not {len(args)}."
+                f"kernel {self.name!r} takes {len(names)} argument{'s' * (len(names) != 1)}{listed}, "
+                f"not {len(args)}."
             )
         types = [type_of(arg) for arg in args]
         return compile_kernel(self.source, types, arch, block, self.options)
@@ -170,7 +172,3 @@ def pipelined_kernel(
     if function is None:
         return functools.partial(Kernel, options=options)
     return Kernel(function, options)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -12,7 +12,6 @@ import numpy as np
 
 from pipedsl.codegen.hsaco import assemble
 from pipedsl.core.arch import Arch, get_arch
-from pipedsl.core.cache import content_key
 from pipedsl.core.errors import DeviceError, HipError, TargetError
 from pipedsl.core.image import KernelImage
 from pipedsl.isa.metadata import read_metadata
@@ -75,7 +74,7 @@ class HipDevice:
     def load(self, image: KernelImage) -> HipKernel:
         if image.arch != self.arch.name:
             raise DeviceError(f"kernel {image.name!r} is for {image.arch}, not {self.arch.name}.")
-        key = content_key(image.name, image.asm)
+        key = image.key
         if key not in self._loaded:
             self._loaded[key] = HipKernel(self, image)
         return self._loaded[key]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from pipedsl.core.arch import Arch
-from pipedsl.core.cache import content_key
 from pipedsl.core.errors import DeviceError
 from pipedsl.core.image import KernelImage
 from pipedsl.runtime.device import Dim3
@@ -48,7 +47,7 @@ class SimulatedDevice:
     def load(self, image: KernelImage) -> SimulatedKernel:
         if image.arch != self.arch.name:
             raise DeviceError(f"kernel {image.name!r} is for {image.arch}, not {self.arch.name}.")
-        key = content_key(image.name, image.asm)
+        key = image.key
         if key not in self._loaded:
             self._loaded[key] = SimulatedKernel(self, image)
         return self._loaded[key]

@@ -24,14 +24,14 @@ def copy(out, source):
 
 @pipedsl.pipelined_kernel
 def extents(out):
-    if gpu.thread_idx.x + gpu.thread_idx.y + gpu.thread_idx.z == 0:
-        if gpu.block_idx.x + gpu.block_idx.y + gpu.block_idx.z == 0:
-            out[0] = gpu.grid_dim.x
-            out[1] = gpu.grid_dim.y
-            out[2] = gpu.grid_dim.z
-            out[3] = gpu.block_dim.x
-            out[4] = gpu.block_dim.y
-            out[5] = gpu.block_dim.z
+    thread = gpu.thread_idx.x + gpu.thread_idx.y + gpu.thread_idx.z
+    if thread + gpu.block_idx.x + gpu.block_idx.y + gpu.block_idx.z == 0:
+        out[0] = gpu.grid_dim.x
+        out[1] = gpu.grid_dim.y
+        out[2] = gpu.grid_dim.z
+        out[3] = gpu.block_dim.x
+        out[4] = gpu.block_dim.y
+        out[5] = gpu.block_dim.z
 
 
 @pipedsl.pipelined_kernel
@@ -184,6 +184,13 @@ def test_scalars_arrive(value: object, dtype: type, expected: object) -> None:
     out = np.zeros(1, dtype)
     store[1, 1](out, value)
     assert out[0] == expected
+
+
+def test_signatures_with_the_same_assembly_encode_their_own_scalars() -> None:
+    for dtype, value in ((np.int64, -1), (np.uint64, 2**63), (np.int64, -2)):
+        out = np.zeros(1, dtype)
+        store[1, 1](out, dtype(value))
+        assert out[0] == value
 
 
 def test_a_python_float_is_float32() -> None:

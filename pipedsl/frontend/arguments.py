@@ -100,10 +100,10 @@ def _array_type(dtype: str, ndim: int, contiguous: bool, wide: bool) -> Argument
 
 
 def _is_contiguous(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
+    if 0 in shape:
+        return True
     expected = itemsize
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size == 0:
-            return True
         if size != 1 and stride != expected:
             return False
         expected *= size

@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pipedsl.cli import doctor, run
+from pipedsl.cli import doctor, isa, run
 from pipedsl.core.errors import PipedslError
 from pipedsl.core.version import __version__
 
-_COMMANDS = (doctor, run)
+_COMMANDS = (doctor, run, isa)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

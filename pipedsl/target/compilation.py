@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import math
 import types as pytypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from llvmlite import ir as llvm
 from numba.core import errors, ir, types
 from numba.core.compiler_lock import global_compiler_lock
 
 from pipedsl.core.arch import Arch
-from pipedsl.core.errors import KernelError, KernelTypeError, SourceLocation
+from pipedsl.core.errors import KernelTypeError, SourceLocation
+from pipedsl.target.diagnosis import innermost, user_error
 from pipedsl.target.function import DeviceFunction, translate, translate_init
 from pipedsl.target.inference import Inferer, TypingContext
 from pipedsl.target.lowering import Lowering
@@ -109,10 +112,8 @@ class Compilation:
         ]
         try:
             typed = self.typed(function, tuple(kinds))
-        except errors.TypingError as error:
-            raise user_error(error, function) from None
         except errors.NumbaError as error:
-            raise _numba_error(error, function) from None
+            raise user_error(error, function) from None
         code = function.__code__
         if typed.return_type != types.none:
             raise KernelTypeError(
@@ -181,8 +182,8 @@ class Compilation:
             else:
                 func_ir = translate(function, named)
             variables, return_type, operations = Inferer(self.context, func_ir).run(named)
-        except errors.TypingError as error:
-            raise _innermost(error, function) from None
+        except errors.NumbaError as error:
+            raise innermost(error, function) from None
         return TypedFunction(
             name=function.__name__,
             filename=code.co_filename,
@@ -234,17 +235,18 @@ class Compilation:
     def _construct(
         self, cls: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]
     ) -> Operation:
-        init = cls.__init__
-        this = Constant(cls)
-        kinds, pick = bind(cls.__name__, inspect.signature(init), (this, *args), kws)
+        init = inspect.getattr_static(cls, "__init__")
+        full = inspect.signature(init)
+        visible = full.replace(parameters=list(full.parameters.values())[1:])
+        kinds, pick = bind(cls.__name__, visible, args, kws)
+        kinds = [Constant(cls), *kinds]
         typed = self._specialise(init, tuple(kinds), is_init=True)
         fields = zip(typed.fields, typed.return_type.types, strict=True)
-        origins = [None, *(p - 1 if isinstance(p, int) else p for p in pick[1:])]
         return Operation(
             Object(cls, tuple(fields)),
             kinds,
             lambda low, values: low.expand(typed, values),
-            origins,
+            [None, *pick],
         )
 
     def resolve_attribute(self, source: types.Type, name: str) -> Operation:
@@ -348,50 +350,8 @@ def _not_callable(callee: Any) -> TypeMismatch:
             f"{name}() is an ordinary Python function.",
             "decorate it with @pipedsl.device_function.",
         )
+    if isinstance(callee, np.ufunc):
+        module = "numpy"
     where = f"{module}." if module and module != "builtins" else ""
-    return TypeMismatch(f"{where}{name}() is not supported in kernels.")
-
-
-# Errors
-
-
-def _innermost(error: errors.TypingError, function: Any) -> TypeMismatch:
-    """The error that the user should read, with the line of the innermost user function."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, TypeMismatch):
-            if cause.where is None and not _is_library(function):
-                cause.where = _where(cause if cause.loc is not None else error, function)
-            return cause
-        cause = cause.__cause__
-    found = TypeMismatch(_first_sentence(str(error.msg if hasattr(error, "msg") else error)))
-    if not _is_library(function):
-        found.where = _where(error, function)
-    return found
-
-
-def _is_library(function: Any) -> bool:
-    """Whether `function` is part of pipedsl: its errors are shown at the line that calls it."""
-    return function.__module__.startswith("pipedsl.")
-
-
-def _where(error: errors.NumbaError, function: Any) -> SourceLocation:
-    loc = error.loc
-    code = function.__code__
-    line = loc.line if loc is not None and loc.line else code.co_firstlineno
-    return SourceLocation(code.co_filename, line)
-
-
-def _first_sentence(text: str) -> str:
-    line = text.strip().splitlines()[0].strip() if text.strip() else "the types do not fit"
-    return line if line.endswith(".") else line + "."
-
-
-def user_error(error: errors.TypingError, function: Any) -> KernelError:
-    """A typing error as one of pipedsl's own."""
-    found = _innermost(error, function)
-    return found.kind(found.message, fix=found.fix, where=found.where)
-
-
-def _numba_error(error: errors.NumbaError, function: Any) -> KernelError:
-    return KernelTypeError(_first_sentence(str(error)), where=_where(error, function))
+    instead = f"use math.{name}()." if module == "numpy" and hasattr(math, name) else None
+    return TypeMismatch(f"{where}{name}() is not supported in kernels.", instead)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numba.core import errors, ir, types
 from numba.core.target_extension import GPU, target_registry
-from numba.core.typeinfer import TypeInferer
+from numba.core.typeinfer import ConstraintNetwork, TypeInferer
 from numba.core.typing.context import BaseContext
 
 from pipedsl.target.operations import Operation, TypeMismatch
@@ -83,10 +83,39 @@ _STATEMENTS = (
     ir.Assign, ir.SetItem, ir.StaticSetItem, ir.SetAttr, ir.Jump, ir.Branch, ir.Return, ir.PopBlock,
 )  # fmt: skip
 _EXPRESSIONS = frozenset(
-    "binop inplace_binop unary call getattr getitem static_getitem build_tuple exhaust_iter "
-    "getiter iternext pair_first pair_second cast phi".split()
+    [
+        "binop",
+        "inplace_binop",
+        "unary",
+        "call",
+        "getattr",
+        "getitem",
+        "static_getitem",
+        "build_tuple",
+        "exhaust_iter",
+        "getiter",
+        "iternext",
+        "pair_first",
+        "pair_second",
+        "cast",
+        "phi",
+    ]
 )
 _UNSUPPORTED = "this line uses a Python construct that kernels do not have."
+
+
+class Constraints(ConstraintNetwork):
+    """Numba's constraints, whose errors keep their class and say where they are."""
+
+    def propagate(self, typeinfer: TypeInferer) -> list[errors.TypingError]:
+        found: list[errors.TypingError] = []
+        for constraint in self.constraints:
+            try:
+                constraint(typeinfer)
+            except errors.TypingError as error:
+                error.loc = constraint.loc
+                found.append(error)
+        return found
 
 
 class Inferer(TypeInferer):
@@ -94,6 +123,7 @@ class Inferer(TypeInferer):
 
     def __init__(self, context: TypingContext, func_ir: ir.FunctionIR) -> None:
         super().__init__(context, func_ir, errors.WarningsFixer(errors.NumbaWarning))
+        self.constraints = Constraints()
 
     def constrain_statement(self, inst: ir.Stmt) -> None:
         if not isinstance(inst, _STATEMENTS):
@@ -118,7 +148,8 @@ class Inferer(TypeInferer):
         try:
             return constant(gvar.value)
         except ValueError as error:
-            raise _located(TypeMismatch(f"{gvar.name!r}: {error}."), inst.loc) from None
+            mismatch = TypeMismatch(f"{gvar.name!r}: {error}.", "pass it as an argument.")
+            raise _located(mismatch, inst.loc) from None
 
     def _undefined(self, gvar: ir.Global | ir.FreeVar, inst: ir.Assign) -> errors.TypingError:
         return _located(TypeMismatch(f"the name {gvar.name!r} is not defined."), inst.loc)

@@ -130,7 +130,7 @@ def bind(
         bound = signature.bind(*range(len(args)), **{key: key for key in kws})
     except TypeError as error:
         raise TypeMismatch(
-            f"{name}() {_plain(error)}.", f"its signature is {name}{signature}."
+            f"{name}() {_complaint(error)}.", f"its signature is {name}{signature}."
         ) from None
     kinds: list[types.Type] = []
     pick: list[int | str | None] = []
@@ -153,9 +153,19 @@ def bind(
     return kinds, pick
 
 
-def _plain(error: TypeError) -> str:
+def _complaint(error: TypeError) -> str:
+    """What `Signature.bind` complains about, as a predicate."""
     text = str(error)
-    return f"was called with {text[0].lower()}{text[1:]}" if text else "cannot be called so"
+    for start, predicate in (
+        ("missing a required", "lacks the argument"),
+        ("too many positional", "is given too many arguments"),
+        ("got an unexpected keyword", "has no parameter"),
+        ("multiple values for", "is given twice the argument"),
+    ):
+        if text.startswith(start):
+            name = text.rpartition(" ")[2]
+            return f"{predicate} {name}" if "'" in name else predicate
+    return f"is called wrongly: {text}"
 
 
 def resolve_builtin(

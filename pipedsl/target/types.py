@@ -20,10 +20,8 @@ GLOBAL, LDS = 1, 3
 """LLVM address spaces of global memory and of a workgroup's local data share."""
 
 SCALARS: dict[str, types.Type] = {
-    name: types.boolean if name == "bool" else getattr(types, name)
-    for name in DTYPES
-    if name != "float16"
-} | {"float16": types.float16}
+    name: types.boolean if name == "bool" else getattr(types, name) for name in DTYPES
+}
 
 _NAMES = {scalar: name for name, scalar in SCALARS.items()}
 
@@ -70,7 +68,7 @@ class Constant(types.Type):
         self.scalar = scalar
         self.weak = weak
         self._key = (type(value), _identity(value), scalar, weak)
-        super().__init__(name=f"constant {_describe(value)}")
+        super().__init__(name=_describe(value))
 
     @property
     def key(self) -> Hashable:
@@ -84,6 +82,8 @@ def _identity(value: Any) -> Hashable:
 
 
 def _describe(value: Any) -> str:
+    if isinstance(value, (bool, int, float, str)):
+        return f"the constant {value!r}"
     return getattr(value, "__name__", None) or repr(value)
 
 

@@ -17,7 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipedsl import AmdCounterBackend, Kernel, get_device, gpu, pipelined_kernel, use_device
+from pipedsl import (
+    AmdCounterBackend,
+    Kernel,
+    PipedslError,
+    get_device,
+    gpu,
+    pipelined_kernel,
+    use_device,
+)
 from pipedsl.core.arch import ARCHS
 
 STAGES = (1, 2, 4, 8)
@@ -124,15 +132,16 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     start = time.perf_counter()
     exact = total = 0
-    outcomes = (
-        check_all(options.items)
-        if options.all
-        else [check(options.stages, options.items, options.arch)]
-    )
-    for outcome in outcomes:
-        print(outcome, flush=True)
-        exact += not outcome.wrong
-        total += 1
+    single = ([options.stages], [options.items], [options.arch])
+    outcomes = check_all(options.items) if options.all else map(check, *single)
+    try:
+        for outcome in outcomes:
+            print(outcome, flush=True)
+            exact += not outcome.wrong
+            total += 1
+    except PipedslError as error:
+        print(error, file=sys.stderr)
+        return 1
     print(f"{exact} of {total} exact in {time.perf_counter() - start:.2f} s")
     return 0 if exact == total else 1
 

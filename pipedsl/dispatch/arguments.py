@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pipedsl.core.errors import LaunchError
+from pipedsl.core.errors import KernelTypeError, LaunchError
 from pipedsl.core.image import Parameter
 from pipedsl.frontend import type_of
 from pipedsl.runtime import Device, DeviceArray
+from pipedsl.target.signature import ArgumentType
 
 
 def signature(args: Sequence[Any]) -> tuple[Any, ...]:
@@ -18,24 +19,38 @@ def signature(args: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([_kind(arg) for arg in args])
 
 
+def argument_type(name: str, value: Any) -> ArgumentType:
+    """The type of the argument for the parameter `name`.
+
+    Raises
+    ------
+    KernelTypeError
+        If kernels cannot take it; the message names the parameter.
+    """
+    try:
+        return type_of(value)
+    except KernelTypeError as error:
+        raise KernelTypeError(f"argument {name!r}: {error.message}", fix=error.fix) from None
+
+
 def _kind(arg: Any) -> Any:
     kind = type(arg)
-    if kind is DeviceArray:
-        return arg.kind if arg.nbytes < _WIDE else type_of(arg)
-    if kind is int:
-        return int if -0x80000000 <= arg <= 0x7FFFFFFF else type_of(arg)
-    if kind is np.ndarray:
-        return (arg.dtype, arg.ndim) if _is_plain(arg) else type_of(arg)
+    if kind is DeviceArray and arg.nbytes < _WIDE:
+        return arg.kind
+    if kind is int and -0x80000000 <= arg <= 0x7FFFFFFF:
+        return int
+    if kind is np.ndarray and arg.flags.c_contiguous and arg.nbytes < _WIDE:
+        return arg.dtype, arg.ndim
     if kind is bool or kind is float or isinstance(arg, np.generic):
         return kind
-    return type_of(arg)
+    try:
+        return type_of(arg)
+    except KernelTypeError:
+        return _NO_TYPE
 
 
+_NO_TYPE = object()  # no plan has it; compiling for it raises
 _WIDE = 2**31  # bytes; from here on the type can depend on the extents
-
-
-def _is_plain(array: np.ndarray) -> bool:
-    return array.flags.c_contiguous and array.nbytes < _WIDE
 
 
 Fields = Callable[[int, Sequence[int], Sequence[int]], tuple[int, ...]]

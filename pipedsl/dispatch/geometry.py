@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pipedsl.core.errors import LaunchError
@@ -53,10 +54,21 @@ def read_geometry(kernel: str, key: Any) -> Geometry:
         With the user's line.
     """
     try:
+        if type(key) is tuple and [type(item) for item in key] == _TWO_INTS:
+            return _one_dimensional(*key)
         return _read(kernel, key)
     except LaunchError as error:
         error.where = error.where or caller()
         raise
+
+
+_TWO_INTS = [int, int]
+
+
+@lru_cache(maxsize=1024)
+def _one_dimensional(grid: int, block: int) -> Geometry:
+    """The common case, which is on the path of every launch."""
+    return _read("", (grid, block))
 
 
 def _read(kernel: str, key: Any) -> Geometry:

@@ -8,14 +8,14 @@ from typing import Any, NoReturn, overload
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import LaunchError, PipedslError
-from pipedsl.dispatch.arguments import signature
+from pipedsl.dispatch.arguments import argument_type, signature
 from pipedsl.dispatch.callsite import caller
 from pipedsl.dispatch.compiled import CompiledKernel
 from pipedsl.dispatch.compiler import compile_kernel
 from pipedsl.dispatch.freshness import Dependencies
 from pipedsl.dispatch.geometry import Geometry, read_block, read_geometry
 from pipedsl.dispatch.plan import LaunchPlan
-from pipedsl.frontend import KernelSource, Options, type_of
+from pipedsl.frontend import KernelSource, Options
 from pipedsl.runtime import get_device
 from pipedsl.runtime.device import Dim3
 
@@ -93,6 +93,8 @@ class Kernel:
             key = (device, geometry.block, geometry.lds_bytes, signature(args))
             plan = plans.get(key)
             if plan is None:
+                if not plans:  # a name may have been bound since the decoration
+                    plans = self._plans = _Plans(self.source.function)
                 image = self._compile(args, device.arch, geometry.block).image
                 plan = plans[key] = LaunchPlan(device, image, geometry)
             plan.launch(geometry, args)
@@ -101,14 +103,14 @@ class Kernel:
             raise
 
     def _compile(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
-        if len(args) != len(self.source.parameters):
-            names = self.source.parameters
+        names = self.source.parameters
+        if len(args) != len(names):
             listed = f" ({', '.join(names)})" if names else ""
             raise LaunchError(
                 f"kernel {self.name!r} takes {len(names)} argument{'s' * (len(names) != 1)}{listed}, "
                 f"not {len(args)}."
             )
-        types = [type_of(arg) for arg in args]
+        types = [argument_type(name, arg) for name, arg in zip(names, args, strict=True)]
         return compile_kernel(self.source, types, arch, block, self.options)
 
     def __repr__(self) -> str:

@@ -189,6 +189,17 @@ def test_a_device_function_whose_cell_runs_again() -> None:
     assert (out == 12).all()
 
 
+def test_a_name_that_is_bound_after_the_decoration() -> None:
+    namespace = cell(KERNEL_CELL.format("helper()"), 25)
+    out = np.zeros(4, np.int32)
+    for number, value in enumerate((3, 4)):
+        cell(
+            f"@pipedsl.device_function\ndef helper():\n    return {value}\n", 26 + number, namespace
+        )
+        namespace["kernel"][1, 4](out)
+        assert (out == value).all()
+
+
 def test_a_device_function_behind_another() -> None:
     namespace = cell("@pipedsl.device_function\ndef inner():\n    return 1\n", 30)
     cell("@pipedsl.device_function\ndef outer():\n    return inner()\n", 31, namespace)

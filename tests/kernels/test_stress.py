@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import pipedsl
+from pipedsl import gpu
 from pipedsl.core.arch import ARCHS
 
 PROGRAM = Path(__file__).resolve().parents[2] / "kernels" / "stress.py"
@@ -43,10 +45,14 @@ def test_the_program_checks_all(stress, capsys) -> None:
 
 
 def test_a_mismatch_is_exit_status_1(stress, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The kernel sends i + 1: a consumer that expects i + 2 must see every item as wrong.
-    arange = stress.np.arange
-    monkeypatch.setattr(stress.np, "arange", lambda start, stop: arange(start + 1, stop + 1))
+    @pipedsl.pipelined_kernel
+    def skips_the_first(result, n_items):
+        if gpu.thread_idx.x == 0:
+            for i in range(1, n_items):
+                result[i] = i + 1
+
+    monkeypatch.setattr(stress, "make_stress", lambda stages: skips_the_first)
     assert stress.main(["--items", "50", "--arch", "gfx942"]) == 1
     out = capsys.readouterr().out
-    assert "50 items WRONG" in out
+    assert "1 items WRONG" in out
     assert "0 of 1 exact" in out

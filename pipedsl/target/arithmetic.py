@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba.core import types
 
 from pipedsl.target.conversion import literal
+from pipedsl.target.folding import fold
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
-    Value,
     implements,
-    known,
     scalar,
 )
-from pipedsl.target.promotion import common, is_weak, scalar_type
-from pipedsl.target.types import Constant, constant, dtype_name
+from pipedsl.target.promotion import common, scalar_type
+from pipedsl.target.types import Constant, dtype_name
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
-    from pipedsl.target.lowering import Lowering
 
 Build = Callable[..., ir.Value]
 
@@ -41,21 +39,11 @@ def suffix(ty: types.Type) -> str:
     return _SUFFIX.get(ty) or f"i{ty.bitwidth}"
 
 
-def _fold(function: Callable[..., Any], *operands: types.Type) -> Operation | None:
-    """The result of an operation on Python literals, which Python itself computes."""
-    if not all(is_weak(ty) for ty in operands):
-        return None
-    try:
-        return known(constant(function(*(ty.value for ty in operands))))
-    except (ArithmeticError, ValueError, TypeError) as error:
-        raise TypeMismatch(f"{error}.") from None
-
-
 def _binary(symbol: str, function: Any, inplace: Any, ints: Build, floats: Build | None) -> None:
     def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
         if scalar_type(a) is None or scalar_type(b) is None:
             raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
-        folded = _fold(function, a, b)
+        folded = fold(function, a, b)
         if folded is not None:
             return folded
         ty = common(a, b)
@@ -166,7 +154,7 @@ def _bitwise(symbol: str, function: Any, inplace: Any, name: str) -> None:
     def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
         if scalar_type(a) is None or scalar_type(b) is None:
             raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
-        folded = _fold(function, a, b)
+        folded = fold(function, a, b)
         if folded is not None:
             return folded
         both_bool = scalar_type(a) == scalar_type(b) == types.boolean
@@ -186,7 +174,7 @@ _bitwise("^", operator.xor, operator.ixor, "xor")
 @implements(operator.truediv, operator.itruediv)
 def _true_divide(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     """Ints give float32, or float64 where one of them has 64 bits."""
-    folded = _fold(operator.truediv, a, b)
+    folded = fold(operator.truediv, a, b)
     if folded is not None:
         return folded
     ty = common(a, b)
@@ -195,157 +183,10 @@ def _true_divide(compilation: Compilation, a: types.Type, b: types.Type) -> Oper
     return scalar(ty, [ty, ty], lambda builder, x, y: builder.fdiv(x, y))
 
 
-def _compare(symbol: str, function: Any) -> None:
-    def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
-        if scalar_type(a) is None or scalar_type(b) is None:
-            return _compare_known(symbol, function, a, b)
-        folded = _fold(function, a, b)
-        if folded is not None:
-            return folded
-        ty = common(a, b)
-
-        def build(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
-            if isinstance(ty, types.Float):
-                compare = builder.fcmp_unordered if symbol == "!=" else builder.fcmp_ordered
-            else:
-                compare = builder.icmp_signed if ty.signed else builder.icmp_unsigned
-            return compare(symbol, x, y)
-
-        return scalar(types.boolean, [ty, ty], build)
-
-    implements(function)(typer)
-
-
-def _compare_known(symbol: str, function: Any, a: types.Type, b: types.Type) -> Operation:
-    if symbol in ("==", "!=") and isinstance(a, Constant) and isinstance(b, Constant):
-        return known(constant(bool(function(a.value, b.value))))
-    raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
-
-
-for _symbol, _name in (
-    ("==", "eq"), ("!=", "ne"), ("<", "lt"), ("<=", "le"), (">", "gt"), (">=", "ge"),
-):  # fmt: skip
-    _compare(_symbol, getattr(operator, _name))
-
-
-def _identical(a: types.Type, b: types.Type) -> bool:
-    if types.none in (a, b):
-        return a == b
-    if isinstance(a, Constant) and isinstance(b, Constant):
-        return a.value is b.value
-    raise TypeMismatch("`is` compares with None or between compile-time values only.", "use ==.")
-
-
-@implements(operator.is_)
-def _is(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
-    return known(constant(_identical(a, b)))
-
-
-@implements(operator.is_not)
-def _is_not(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
-    return known(constant(not _identical(a, b)))
-
-
-@implements(operator.not_)
-def _not(compilation: Compilation, value: types.Type) -> Operation:
-    if value == types.none:
-        return known(constant(True))
-    if scalar_type(value) is None:
-        raise TypeMismatch(f"`not` is not defined for {value}.")
-    folded = _fold(operator.not_, value)
-    if folded is not None:
-        return folded
-    return scalar(types.boolean, [types.boolean], lambda builder, x: builder.not_(x))
-
-
-@implements(operator.neg)
-def _negative(compilation: Compilation, value: types.Type) -> Operation:
-    folded = _fold(operator.neg, value)
-    if folded is not None:
-        return folded
-    ty = common(value)
-    if isinstance(ty, types.Float):
-        return scalar(ty, [ty], lambda builder, x: builder.fneg(x))
-    return scalar(ty, [ty], lambda builder, x: builder.neg(x))
-
-
-@implements(operator.pos)
-def _positive(compilation: Compilation, value: types.Type) -> Operation:
-    folded = _fold(operator.pos, value)
-    if folded is not None:
-        return folded
-    ty = common(value)
-    return scalar(ty, [ty], lambda builder, x: x)
-
-
-@implements(operator.invert)
-def _invert(compilation: Compilation, value: types.Type) -> Operation:
-    folded = _fold(operator.invert, value)
-    if folded is not None:
-        return folded
-    ty = common(value)
-    if isinstance(ty, types.Float):
-        raise TypeMismatch(f"~ is not defined for {dtype_name(ty)}.", "use integers.")
-    return scalar(ty, [ty], lambda builder, x: builder.not_(x))
-
-
-@implements(abs, math.fabs)
-def _absolute(compilation: Compilation, value: types.Type) -> Operation:
-    folded = _fold(abs, value)
-    if folded is not None:
-        return folded
-    ty = common(value)
-    if isinstance(ty, types.Float):
-        return Operation(
-            ty, [ty], lambda low, v: (low.call(f"llvm.fabs.{suffix(ty)}", v[0][0].type, v[0]),)
-        )
-    if not ty.signed:
-        return scalar(ty, [ty], lambda builder, x: x)
-
-    def build(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
-        negative = builder.icmp_signed("<", x, ir.Constant(x.type, 0))
-        return builder.select(negative, builder.neg(x), x)
-
-    return scalar(ty, [ty], build)
-
-
-def _extreme(function: Any, intrinsic: str) -> None:
-    def typer(compilation: Compilation, *values: types.Type) -> Operation:
-        if len(values) == 1 and isinstance(values[0], types.BaseTuple):
-            raise TypeMismatch(
-                f"{function.__name__}() of a tuple is not supported in kernels.",
-                f"pass the items: {function.__name__}(a, b).",
-            )
-        if len(values) < 2:
-            raise TypeMismatch(f"{function.__name__}() takes two values or more in kernels.")
-        folded = _fold(function, *values)
-        if folded is not None:
-            return folded
-        ty = common(*values)
-        if isinstance(ty, types.Float):
-            name = f"llvm.{intrinsic}num.{suffix(ty)}"
-        else:
-            name = f"llvm.{'s' if ty.signed else 'u'}{intrinsic}.{suffix(ty)}"
-
-        def emit(low: Lowering, args: Sequence[Value]) -> Value:
-            result = args[0][0]
-            for (other,) in args[1:]:
-                result = low.call(name, result.type, [result, other])
-            return (result,)
-
-        return Operation(ty, [ty] * len(values), emit)
-
-    implements(function)(typer)
-
-
-_extreme(min, "min")
-_extreme(max, "max")
-
-
 @implements(operator.pow, operator.ipow)
 def _power(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     """An int to a constant power is multiplications; everything else is `math.pow`."""
-    folded = _fold(operator.pow, a, b)
+    folded = fold(operator.pow, a, b)
     if folded is not None:
         return folded
     ty = common(a, b)

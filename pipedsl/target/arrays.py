@@ -16,6 +16,7 @@ from numba.core import types
 
 from pipedsl.core.dtypes import DTYPES
 from pipedsl.target import gpu
+from pipedsl.target.composites import Array
 from pipedsl.target.conversion import convert_scalar, literal
 from pipedsl.target.operations import (
     Operation,
@@ -28,7 +29,6 @@ from pipedsl.target.operations import (
 from pipedsl.target.promotion import scalar_type
 from pipedsl.target.types import (
     LDS,
-    Array,
     Constant,
     constant,
     dtype_name,

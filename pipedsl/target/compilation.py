@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import inspect
-import math
-import types as pytypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from llvmlite import ir as llvm
 from numba.core import errors, ir, types
 from numba.core.compiler_lock import global_compiler_lock
 
 from pipedsl.core.arch import Arch
 from pipedsl.core.errors import KernelTypeError, SourceLocation
+from pipedsl.target.composites import Array, Method, Object
 from pipedsl.target.diagnosis import innermost, user_error
 from pipedsl.target.function import DeviceFunction, translate, translate_init
 from pipedsl.target.inference import Inferer, TypingContext
 from pipedsl.target.lowering import Lowering
+from pipedsl.target.members import attribute, has_init, not_callable
 from pipedsl.target.module import KernelModule
 from pipedsl.target.operations import (
-    ATTRIBUTES,
     FUNCTIONS,
     Operation,
     TypeMismatch,
     bind,
-    known,
     resolve_builtin,
 )
-from pipedsl.target.types import Array, Constant, Method, Object, constant, registers
+from pipedsl.target.types import Constant, registers
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,7 @@ class Compilation:
         self.context = TypingContext(self)
         self.written: set[int] = set()
         self._typed: dict[tuple[Any, tuple[types.Type, ...]], TypedFunction] = {}
+        self._methods: dict[Any, DeviceFunction] = {}
         self._stack: list[Any] = []
 
     @global_compiler_lock
@@ -219,9 +217,9 @@ class Compilation:
             return builtin
         if isinstance(callee, DeviceFunction):
             return self._call(callee, args, kws)
-        if isinstance(callee, type) and _is_function(inspect.getattr_static(callee, "__init__")):
+        if has_init(callee):
             return self._construct(callee, args, kws)
-        raise _not_callable(callee)
+        raise not_callable(callee)
 
     def _call(
         self, callee: DeviceFunction, args: tuple[types.Type, ...], kws: dict[str, types.Type]
@@ -256,18 +254,13 @@ class Compilation:
         ------
         TypeMismatch
         """
-        found: Operation | None = None
-        if isinstance(source, Constant) and type(source.value) in ATTRIBUTES:
-            found = ATTRIBUTES[type(source.value)](self, source, name)
-        elif isinstance(source, Constant):
-            found = _python_attribute(source.value, name)
-        elif isinstance(source, Object):
-            found = _object_attribute(source, name)
-        elif type(source) in ATTRIBUTES:
-            found = ATTRIBUTES[type(source)](self, source, name)
-        if found is None:
-            raise TypeMismatch(f"{source} has no attribute {name!r} in kernels.")
-        return found
+        return attribute(self, source, name)
+
+    def method(self, function: Any) -> DeviceFunction:
+        """A class's function as a device function; one per function, so that types are equal."""
+        if isinstance(function, DeviceFunction):
+            return function
+        return self._methods.setdefault(function, DeviceFunction(function))
 
     def resolve_setitem(
         self, target: types.Type, index: types.Type, value: types.Type
@@ -288,70 +281,3 @@ def labels(name: str, ty: types.Type) -> tuple[str, ...]:
 
 def _argument_types(ty: types.Type) -> tuple[llvm.Type, ...]:
     return (llvm.IntType(8),) if ty == types.boolean else registers(ty)
-
-
-def _is_function(value: Any) -> bool:
-    return isinstance(value, pytypes.FunctionType)
-
-
-def _python_attribute(value: Any, name: str) -> Operation | None:
-    try:
-        found = (
-            inspect.getattr_static(value, name) if isinstance(value, type) else getattr(value, name)
-        )
-    except AttributeError:
-        return None
-    if isinstance(found, staticmethod):
-        return known(Constant(_static(found)))
-    if isinstance(found, (classmethod, property)):
-        return None
-    try:
-        return known(constant(getattr(value, name)))
-    except ValueError as error:
-        raise TypeMismatch(f"{_name(value)}.{name}: {error}.") from None
-
-
-def _object_attribute(source: Object, name: str) -> Operation | None:
-    if name in source.fields:
-        part = source.field_slice(name)
-        return Operation(source.fields[name], [source], lambda low, values: values[0][part])
-    found = inspect.getattr_static(source.cls, name, None)
-    if _is_function(found):
-        method = Method(source, _device(found))
-        return Operation(method, [source], lambda low, values: values[0])
-    return _python_attribute(source.cls, name)
-
-
-_functions: dict[Any, DeviceFunction] = {}
-
-
-def _device(function: Any) -> DeviceFunction:
-    """Methods of classes need no decorator; one object per method keeps types equal."""
-    if isinstance(function, DeviceFunction):
-        return function
-    return _functions.setdefault(function, DeviceFunction(function))
-
-
-def _static(method: staticmethod) -> DeviceFunction:
-    return _device(method.__func__)
-
-
-def _name(value: Any) -> str:
-    return getattr(value, "__name__", None) or repr(value)
-
-
-def _not_callable(callee: Any) -> TypeMismatch:
-    name = _name(callee)
-    module = getattr(callee, "__module__", None) or ""
-    if isinstance(callee, (pytypes.FunctionType, pytypes.MethodType)) and not module.startswith(
-        ("numpy", "math")
-    ):
-        return TypeMismatch(
-            f"{name}() is an ordinary Python function.",
-            "decorate it with @pipedsl.device_function.",
-        )
-    if isinstance(callee, np.ufunc):
-        module = "numpy"
-    where = f"{module}." if module and module != "builtins" else ""
-    instead = f"use math.{name}()." if module == "numpy" and hasattr(math, name) else None
-    return TypeMismatch(f"{where}{name}() is not supported in kernels.", instead)

@@ -19,17 +19,17 @@ from numba.core import types
 from pipedsl.target import gpu, mathlib
 from pipedsl.target.arithmetic import suffix
 from pipedsl.target.conversion import convert_scalar
+from pipedsl.target.folding import fold
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
     Typer,
     Value,
     implements,
-    known,
     scalar,
 )
-from pipedsl.target.promotion import as_float, common, is_weak, scalar_type
-from pipedsl.target.types import constant, register_type
+from pipedsl.target.promotion import as_float, common, scalar_type
+from pipedsl.target.types import register_type
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
@@ -38,21 +38,11 @@ if TYPE_CHECKING:
 _I32 = ir.IntType(32)
 
 
-def _fold(function: Any, *operands: types.Type) -> Operation | None:
-    """The result for Python literals, which Python itself computes."""
-    if function.__module__ == gpu.__name__ or not all(is_weak(ty) for ty in operands):
-        return None
-    try:
-        return known(constant(function(*(ty.value for ty in operands))))
-    except (ArithmeticError, ValueError) as error:
-        raise TypeMismatch(f"math.{function.__name__}(): {error}.") from None
-
-
 def _intrinsic(function: Any, name: str, arity: int = 1) -> None:
     """A function that is one LLVM intrinsic in every float type."""
 
     def operation(*operands: types.Type) -> Operation:
-        folded = _fold(function, *operands)
+        folded = fold(function, *operands) if function.__module__ == "math" else None
         if folded is not None:
             return folded
         ty = common(*(as_float(operand) for operand in operands))
@@ -97,7 +87,7 @@ def _hardware(function: Any, name: str, body: Any) -> None:
     """An intrinsic in float16 and float32, a function of `mathlib` in float64."""
 
     def typer(compilation: Compilation, x: types.Type) -> Operation:
-        folded = _fold(function, x)
+        folded = fold(function, x)
         if folded is not None:
             return folded
         ty = as_float(x)
@@ -126,7 +116,7 @@ def _library(function: Any, body: Any, arity: int = 1) -> None:
     """A function of `mathlib` in every float type."""
 
     def operation(compilation: Any, *operands: types.Type) -> Operation:
-        return _fold(function, *operands) or _in_float64(compilation, body, *operands)
+        return fold(function, *operands) or _in_float64(compilation, body, *operands)
 
     if arity == 1:
         implements(function)(lambda compilation, x: operation(compilation, x))
@@ -143,7 +133,7 @@ _library(math.pow, mathlib.power, 2)
 
 def _to_int(function: Any, name: str) -> None:
     def typer(compilation: Compilation, x: types.Type) -> Operation:
-        folded = _fold(function, x)
+        folded = fold(function, x)
         if folded is not None:
             return folded
         found = common(x)
@@ -168,7 +158,7 @@ _to_int(round, "rint")
 
 def _classify(function: Any, build: Any) -> None:
     def typer(compilation: Compilation, x: types.Type) -> Operation:
-        folded = _fold(function, x)
+        folded = fold(function, x)
         if folded is not None:
             return folded
         ty = as_float(x)

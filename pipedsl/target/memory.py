@@ -10,6 +10,7 @@ from numba.core import types
 
 from pipedsl.core.dtypes import DTYPES
 from pipedsl.target import gpu
+from pipedsl.target.composites import Array
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
@@ -18,7 +19,7 @@ from pipedsl.target.operations import (
     implements,
     known,
 )
-from pipedsl.target.types import LDS, SCALARS, Array, Constant, memory_type
+from pipedsl.target.types import LDS, SCALARS, Constant, memory_type
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation

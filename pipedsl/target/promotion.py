@@ -19,8 +19,9 @@ from __future__ import annotations
 import numpy as np
 from numba.core import types
 
+from pipedsl.target.composites import Array
 from pipedsl.target.operations import TypeMismatch
-from pipedsl.target.types import SCALARS, Array, Constant, dtype_name, is_scalar
+from pipedsl.target.types import SCALARS, Constant, dtype_name, is_scalar
 
 
 def scalar_type(ty: types.Type) -> types.Type | None:

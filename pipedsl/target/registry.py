@@ -4,10 +4,12 @@ from pipedsl.target import (  # noqa: F401
     arithmetic,
     arrays,
     checks,
+    comparison,
     conversion,
     index,
     mathematics,
     memory,
     sequences,
+    sign,
     sync,
 )

@@ -10,6 +10,7 @@ from llvmlite import ir
 from numba.core import types
 
 from pipedsl.target.arrays import getitem as array_getitem
+from pipedsl.target.composites import Array, Range, RangeIterator
 from pipedsl.target.conversion import literal
 from pipedsl.target.operations import (
     Operation,
@@ -19,15 +20,7 @@ from pipedsl.target.operations import (
     known,
 )
 from pipedsl.target.promotion import common, scalar_type
-from pipedsl.target.types import (
-    Array,
-    Constant,
-    Range,
-    RangeIterator,
-    constant,
-    register_type,
-    registers,
-)
+from pipedsl.target.types import Constant, constant, register_type, registers
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation

@@ -13,7 +13,8 @@ from pipedsl.core.arch import Arch
 from pipedsl.core.image import Parameter
 from pipedsl.target import registry
 from pipedsl.target.compilation import Compilation
-from pipedsl.target.types import SCALARS, Array, dtype_name
+from pipedsl.target.composites import Array
+from pipedsl.target.types import SCALARS, dtype_name
 
 ArgumentType: TypeAlias = types.Type
 

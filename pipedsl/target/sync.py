@@ -11,6 +11,7 @@ from numba.core import types
 from pipedsl.core.arch import Arch
 from pipedsl.target import gpu
 from pipedsl.target.arrays import element_pointer
+from pipedsl.target.composites import Array
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
@@ -18,7 +19,7 @@ from pipedsl.target.operations import (
     implements,
 )
 from pipedsl.target.promotion import scalar_type
-from pipedsl.target.types import LDS, Array, Constant
+from pipedsl.target.types import LDS, Constant
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation

@@ -62,6 +62,18 @@ class Instruction:
         except ValueError:
             raise AssemblyError(f"line {self.line}: {name}:{text} is not an integer.") from None
 
+    def bit(self, name: str, index: int, default: int = 0) -> int:
+        """Element `index` of a list modifier such as ``op_sel:[0,1]``."""
+        text = self.modifiers.get(name)
+        if text is None:
+            return default
+        bits = text.strip("[]").split(",")
+        if index >= len(bits):
+            return default
+        if bits[index].strip() not in ("0", "1"):
+            raise AssemblyError(f"line {self.line}: {name}:{text} is not a list of bits.")
+        return int(bits[index])
+
     def reads(self, wave_size: int = 64) -> list[Reg]:
         """Registers that this instruction reads, ranges as written."""
         found = list(_registers(self.srcs, wave_size))

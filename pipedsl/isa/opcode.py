@@ -36,8 +36,9 @@ class Slot:
     Attributes
     ----------
     type : str
-        ``f32``, ``u32``, ``b64``, ... ; ``mask`` is one bit per lane; ``imm`` an integer in the
-        text; ``label`` a branch target; ``text`` everything that follows the mnemonic.
+        ``f32``, ``u32``, ``b64``, ... ; ``f16x2`` a pair of halves picked by ``op_sel``; ``mix`` f32
+        or an f16 half; ``mask`` is one bit per lane; ``imm`` an integer in the text; ``label`` a
+        branch target; ``text`` everything that follows the mnemonic.
     file : str
         ``v`` VGPR or AGPR, ``s`` scalar register or constant, ``any`` both, ``scc``, ``exec``,
         ``vcc``, ``m0``: implicit, ``imm``/``label``/``text``: not a register.

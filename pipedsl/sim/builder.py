@@ -18,6 +18,11 @@ ELEMENTS: dict[str, ir.Type] = {
 }  # fmt: skip
 
 _SUFFIX = {HALF: "f16", FLOAT: "f32", DOUBLE: "f64"}
+# Element types by LLVM's overload suffix.
+LLVM_TYPES: dict[str, ir.Type] = {
+    **{suffix: kind for kind, suffix in _SUFFIX.items()},
+    **{f"i{kind.width}": kind for kind in (I8, I16, I32, I64)},
+}
 
 
 class Builder:
@@ -27,9 +32,12 @@ class Builder:
     are splatted. Methods take Python numbers wherever a value of a known type goes beside them.
     """
 
-    def __init__(self, irb: ir.IRBuilder, lanes: int) -> None:
+    def __init__(
+        self, irb: ir.IRBuilder, lanes: int, micros: dict[str, tuple] | None = None
+    ) -> None:
         self.irb = irb
         self.lanes = lanes
+        self._micros = micros
 
     # types and constants
     def type(self, element: str | ir.Type) -> ir.Type:
@@ -63,6 +71,13 @@ class Builder:
     def intrinsic(self, name: str, *args: ir.Value, extra: Sequence[ir.Value] = ()) -> ir.Value:
         """Call the overloaded LLVM intrinsic `name`, which returns the type of its first operand."""
         return self._call(f"llvm.{name}.{mangle(args[0].type)}", args[0].type, *args, *extra)
+
+    def function(self, name: str, result: str, *args: ir.Value) -> ir.Value:
+        """Call the precompiled lane function `name`; it returns elements of type `result`."""
+        key = (name, self.lanes, *(mangle(self.element(a)) for a in args))
+        assert self._micros is not None
+        self._micros[micro_symbol(key)] = key
+        return self._call(micro_symbol(key), self.type(result), *args)
 
     # integers
     def add(self, x: Any, y: Any) -> ir.Value:
@@ -291,6 +306,11 @@ def splat_constant(kind: ir.Type, number: int | float) -> ir.Constant:
     if not isinstance(kind, ir.VectorType):
         return scalar
     return _Splat(kind, scalar)
+
+
+def micro_symbol(key: tuple) -> str:
+    """Linker symbol of a micro-kernel."""
+    return "micro_" + "_".join(str(part) for part in key)
 
 
 def mangle(kind: ir.Type) -> str:

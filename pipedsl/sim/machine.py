@@ -9,8 +9,9 @@ from pipedsl.core.errors import AssemblyError
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import EXEC, M0, VCC, Imm, Operand, Reg, Symbol, constant_bits
 from pipedsl.sim import layout
-from pipedsl.sim.builder import ELEMENTS, HALF, I1, I8, I32, I64, PTR, Builder
+from pipedsl.sim.builder import ELEMENTS, HALF, I1, I8, I32, I64, PTR, Builder, micro_symbol
 from pipedsl.sim.layout import WaveLayout
+from pipedsl.sim.modes import Modes
 
 _FLOATS = ("f16", "f32", "f64", "bf16")
 
@@ -28,21 +29,26 @@ class Machine:
         Operations over scalars.
     lanes : int
     arch : Arch
+    modes : Modes
+        The MODE register as far as it is known.
     wave, group : ir.Value
         Pointers to the wave's and the group's records (see `layout`).
     """
 
-    def __init__(self, function: ir.Function, arch: Arch, wave: WaveLayout) -> None:
+    def __init__(
+        self, function: ir.Function, arch: Arch, wave: WaveLayout, modes: Modes | None = None
+    ) -> None:
         self.function = function
         self.group, self.wave = function.args
         self.arch = arch
         self.layout = wave
         self.lanes = wave.lanes
+        self.modes = modes or Modes(0xF0, ())
         self.irb = ir.IRBuilder()
-        self.b = Builder(self.irb, self.lanes)
-        self.s = Builder(self.irb, 0)
-        self.mask_int = ir.IntType(self.lanes)
         self.micros: dict[str, tuple] = {}
+        self.b = Builder(self.irb, self.lanes, self.micros)
+        self.s = Builder(self.irb, 0, self.micros)
+        self.mask_int = ir.IntType(self.lanes)
         self.resume_points: list[ir.Block] = []
         self.current: Instruction | None = None
         self.next_address = 0
@@ -172,6 +178,10 @@ class Machine:
         """End the effect of `narrow`."""
         self._narrowed = None
 
+    def write_mask(self) -> ir.Value:
+        """Lanes that the current instruction writes."""
+        return self._narrowed if self._narrowed is not None else self.exec_mask()
+
     def forget(self) -> None:
         """Drop values that do not reach the next block."""
         self._exec = None
@@ -196,8 +206,7 @@ class Machine:
         pointer = self.vector_pointer(reg, dword)
         if masked:
             old = self.load(pointer, value.type, align=64)
-            mask = self._narrowed if self._narrowed is not None else self.exec_mask()
-            value = self.irb.select(mask, value, old)
+            value = self.irb.select(self.write_mask(), value, old)
         self.store(value, pointer, align=64)
 
     def read_lanes(self, operand: Operand, kind: str) -> ir.Value:
@@ -330,11 +339,6 @@ class Machine:
 
     def _line(self) -> int:
         return self.current.line if self.current is not None else 0
-
-
-def micro_symbol(key: tuple) -> str:
-    """Linker symbol of a micro-kernel."""
-    return "micro_" + "_".join(str(part) for part in key)
 
 
 def _width(element: ir.Type) -> int:

@@ -23,6 +23,7 @@ from pipedsl.sim.layout import WaveLayout
 from pipedsl.sim.memory import Memory
 from pipedsl.sim.reader import Program, read_program
 from pipedsl.sim.run import Launch, RunStats, run
+from pipedsl.sim.sgprs import mode_register
 from pipedsl.sim.translator import ENTRY_SYMBOL, translate
 from pipedsl.sim.version import FINGERPRINT
 
@@ -109,7 +110,8 @@ class Kernel:
         key = content_key(self._text_key, self.name, FINGERPRINT, host().key("", 0))
         found = cache.get(key) if self._text_key else None
         if found is None:
-            translation = translate(self.program, self.program.labels[self.name], self.wave)
+            entry, mode = self.program.labels[self.name], mode_register(self.metadata)
+            translation = translate(self.program, entry, self.wave, mode)
             image = host().compile(translation.text, 0)
             header = json.dumps(list(translation.micros.items())).encode()
             if self._text_key:

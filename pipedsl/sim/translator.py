@@ -15,6 +15,7 @@ from pipedsl.sim.apply import apply
 from pipedsl.sim.builder import I32, I64, PTR
 from pipedsl.sim.layout import WaveLayout
 from pipedsl.sim.machine import Machine
+from pipedsl.sim.modes import Modes
 from pipedsl.sim.reader import Program
 from pipedsl.sim.symbols import CODE_STRIDE, code_address, symbol_value
 
@@ -29,8 +30,8 @@ class Translation:
     micros: dict[str, tuple]
 
 
-def translate(program: Program, entry: int, wave: WaveLayout) -> Translation:
-    """Translate what is reachable from instruction `entry`.
+def translate(program: Program, entry: int, wave: WaveLayout, mode: int) -> Translation:
+    """Translate what is reachable from instruction `entry`, for an initial MODE register.
 
     The result defines ``i32 wave_run(group, wave)``: it runs from the wave's resume point until the
     wave must give up the core, and returns a status of `layout`.
@@ -40,17 +41,17 @@ def translate(program: Program, entry: int, wave: WaveLayout) -> Translation:
     AssemblyError
         For operands or labels that do not exist.
     """
-    return _Translator(program, entry, wave).run()
+    return _Translator(program, entry, wave, mode).run()
 
 
 class _Translator:
-    def __init__(self, program: Program, entry: int, wave: WaveLayout) -> None:
+    def __init__(self, program: Program, entry: int, wave: WaveLayout, mode: int) -> None:
         self.program = program
         self.entry = entry
         self.code = program.instructions
         self.module = ir.Module("kernel")
         function = ir.Function(self.module, ir.FunctionType(I32, [PTR, PTR]), ENTRY_SYMBOL)
-        self.m = Machine(function, get_arch(program.arch), wave)
+        self.m = Machine(function, get_arch(program.arch), wave, Modes(mode, self.code))
         self.m.jump = self._jump  # type: ignore[method-assign]
         self.m.jump_indirect = self._jump_indirect  # type: ignore[method-assign]
         self.m.resolve = self._resolve  # type: ignore[method-assign]

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from pipedsl.sim.builder import I8, I32, I64, PTR, Builder
+from pipedsl.sim.builder import I8, I32, I64, LLVM_TYPES, PTR, Builder, micro_symbol
 from pipedsl.sim.jit import Linked, host
-from pipedsl.sim.machine import micro_symbol
 
 MicroBody = Callable[..., None]
 _BODIES: dict[str, tuple[MicroBody, Callable[..., list[ir.Type]]]] = {}
+LaneFunction = Callable[..., ir.Value]
+_FUNCTIONS: dict[str, tuple[LaneFunction, str]] = {}
 _linked: dict[tuple, Linked] = {}
 _lock = threading.RLock()
 
@@ -110,13 +111,44 @@ def micro_kernel(name: str, kinds: Callable[..., list[ir.Type]]):  # type: ignor
     return register
 
 
+def lane_function(name: str, result: str) -> Callable[[LaneFunction], LaneFunction]:
+    """Register ``body(b, *args)``, a pure function of lanes that returns `result` elements.
+
+    Meanings call it with ``b.function(name, result, *args)``; its key is the name, the number of
+    lanes (0 for scalars) and the arguments' element types.
+    """
+
+    def register(body: LaneFunction) -> LaneFunction:
+        if name in _FUNCTIONS:
+            raise ValueError(f"lane function {name} is registered twice")
+        _FUNCTIONS[name] = (body, result)
+        return body
+
+    return register
+
+
+def _function_text(key: tuple) -> str:
+    name, lanes, *elements = key
+    body, result = _FUNCTIONS[name]
+    irb = ir.IRBuilder()
+    b = Builder(irb, lanes)
+    module = ir.Module(micro_symbol(key))
+    kinds = [b.type(LLVM_TYPES[element]) for element in elements]
+    function = ir.Function(module, ir.FunctionType(b.type(result), kinds), micro_symbol(key))
+    irb.position_at_end(function.append_basic_block("entry"))
+    irb.ret(body(b, *function.args))
+    return str(module)
+
+
 def micro_key(name: str, *parameters: int | str) -> tuple:
     """Key of one micro-kernel: its name and the parameters that specialise it."""
     return (name, *parameters)
 
 
 def build_text(key: tuple) -> str:
-    """LLVM IR of the micro-kernel `key`."""
+    """LLVM IR of the micro-kernel or lane function `key`."""
+    if key[0] in _FUNCTIONS:
+        return _function_text(key)
     body, kinds = _BODIES[key[0]]
     k = Micro(key, kinds(*key[1:]))
     body(k, *key[1:])

@@ -42,7 +42,8 @@ class Arch:
         Most work-items in a workgroup.
     features : frozenset of str
         ``mfma``, ``wmma``, ``agpr``, ``fp8_fnuz``, ``fp8_ocp``, ``split_waits``,
-        ``split_barrier``, ``lds_dma4``, ``lds_dma16``, ``lds_transpose``, ``vscnt``.
+        ``split_barrier``, ``lds_dma4``, ``lds_dma16``, ``lds_transpose``, ``permlane_swap``,
+        ``vscnt``.
     """
 
     name: str
@@ -88,7 +89,7 @@ ARCHS: dict[str, Arch] = {
     for arch in (
         _cdna("gfx90a", 64, 512),
         _cdna("gfx942", 64, 512, "fp8_fnuz", "xf32"),
-        _cdna("gfx950", 160, 1280, "fp8_ocp", "lds_dma16", "lds_transpose", "mfma_scale"),
+        _cdna("gfx950", 160, 1280, "fp8_ocp", "lds_dma16", "lds_transpose", "mfma_scale", "permlane_swap"),
         _rdna("gfx1100", 11),
         _rdna("gfx1201", 12, "fp8_ocp", "split_waits", "split_barrier"),
     )

@@ -193,8 +193,10 @@ def _power(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     exponent = b.value if isinstance(b, Constant) and isinstance(b.value, int) else None
     if exponent is not None and 0 <= exponent <= 64:
         base = common(a)
-        return scalar(
-            base, [base, b], lambda builder, x, *_: _multiply_out(builder, x, exponent, base)
+        return Operation(
+            base,
+            [base, b],
+            lambda low, values: (_multiply_out(low.builder, values[0][0], exponent, base),),
         )
     if not isinstance(ty, types.Float):
         raise TypeMismatch(

@@ -11,8 +11,8 @@ from llvmlite import ir as llvm
 from numba.core import errors, ir, types
 from numba.core.compiler_lock import global_compiler_lock
 
-from pipedsl.core.arch import Arch
-from pipedsl.core.errors import KernelTypeError, SourceLocation
+from pipedsl.core.arch import ARCHS, Arch
+from pipedsl.core.errors import KernelTypeError, SourceLocation, TargetError
 from pipedsl.target.composites import Array, Method, Object
 from pipedsl.target.diagnosis import innermost, user_error
 from pipedsl.target.function import DeviceFunction, translate, translate_init
@@ -101,6 +101,8 @@ class Compilation:
         ------
         KernelError
             Of the user's source, with the user's line.
+        TargetError
+            If the arch lacks a feature.
         ResourceError
             If the kernel needs more LDS than the arch has.
         """
@@ -255,6 +257,21 @@ class Compilation:
         TypeMismatch
         """
         return attribute(self, source, name)
+
+    def require(self, feature: str, what: str) -> None:
+        """Refuse the arch if it lacks `feature`, which `what` needs.
+
+        Raises
+        ------
+        TypeMismatch
+            Which becomes a `TargetError` at the user's line.
+        """
+        if self.unchecked or self.arch.has(feature):
+            return
+        able = ", ".join(arch.name for arch in ARCHS.values() if arch.has(feature))
+        raise TypeMismatch(
+            f"{self.arch.name} has no {what}.", f"compile for {able}.", kind=TargetError
+        )
 
     def method(self, function: Any) -> DeviceFunction:
         """A class's function as a device function; one per function, so that types are equal."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba.core import errors
 
-from pipedsl.core.errors import KernelError, SourceLocation
+from pipedsl.core.errors import PipedslError, SourceLocation
 from pipedsl.target.operations import TypeMismatch
 
 _REPHRASED = (
@@ -43,7 +43,7 @@ def innermost(error: errors.NumbaError, function: Any) -> TypeMismatch:
     return found
 
 
-def user_error(error: errors.NumbaError, function: Any) -> KernelError:
+def user_error(error: errors.NumbaError, function: Any) -> PipedslError:
     """`error` as one of pipedsl's own."""
     found = innermost(error, function)
     return found.kind(_TUPLE.sub("a tuple", found.message), fix=found.fix, where=found.where)

@@ -26,6 +26,7 @@ __all__ = [
     "fma",
     "grid_dim",
     "lane_id",
+    "permlane32_swap",
     "rint",
     "shared",
     "sleep",
@@ -156,6 +157,20 @@ def rint(x: float) -> float:
 def floor(x: float) -> float:
     """The largest integer that is not above `x`, as a float."""
     _device_only("floor()")
+
+
+def permlane32_swap(a: int, b: int) -> tuple[int, int]:
+    """Exchange the upper half of `a` with the lower half of `b` across the wave; gfx950 only.
+
+    Lanes 32 to 63 of the first result hold lanes 0 to 31 of `b`, lanes 0 to 31 of the second
+    result hold lanes 32 to 63 of `a`; the other lanes keep their value. Both are int32.
+
+    Raises
+    ------
+    TargetError
+        At compile time, on an arch without the instruction.
+    """
+    _device_only("permlane32_swap()")
 
 
 def any_lane(condition: bool) -> bool:

@@ -210,7 +210,7 @@ def tanh(x: float) -> float:
     total = fma(total, z, -17.0 / 315.0)
     total = fma(total, z, 2.0 / 15.0)
     total = fma(total, z, -1.0 / 3.0)
-    near_zero = fma(total * z, x, x)
+    near_zero = x if z == 0.0 else fma(total * z, x, x)
     decay = exp(-2.0 * size)
     elsewhere = math.copysign((1.0 - decay) / (1.0 + decay), x)
     return near_zero if size < 0.2 else elsewhere

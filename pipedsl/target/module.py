@@ -77,7 +77,6 @@ class KernelModule:
         self.lds_bytes = 0
         self.lds_arrays: list[tuple[int, SourceLocation]] = []
         self._inputs: set[str] = set()
-        self._declared: dict[str, ir.Function] = {}
         self._flag("amdhsa_code_object_version", _CODE_OBJECT_V5, behavior=1)
         self._flag("Debug Info Version", 3, behavior=2)
 
@@ -88,10 +87,10 @@ class KernelModule:
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
         """The LLVM intrinsic `name`."""
-        if name not in self._declared:
-            kind = ir.FunctionType(result, list(args))
-            self._declared[name] = ir.Function(self.module, kind, name)
-        return self._declared[name]
+        found = self.module.globals.get(name)
+        if found is None:
+            found = ir.Function(self.module, ir.FunctionType(result, list(args)), name)
+        return found
 
     def require(self, *inputs: str) -> None:
         """Ask for hardware or runtime inputs, e.g. ``"workgroup-id-x"``."""

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba.core import errors, types
 from numba.core.typing.templates import Signature
 
-from pipedsl.core.errors import KernelError, KernelTypeError, SourceLocation
+from pipedsl.core.errors import KernelTypeError, PipedslError, SourceLocation
 from pipedsl.target.types import constant
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class TypeMismatch(errors.TypingError):
     """
 
     def __init__(
-        self, message: str, fix: str | None = None, kind: type[KernelError] = KernelTypeError
+        self, message: str, fix: str | None = None, kind: type[PipedslError] = KernelTypeError
     ) -> None:
         super().__init__(message)
         self.message = message

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import builtins
 import operator
+import types as pytypes
 from typing import Any
 
+import numpy as np
 from numba.core import ir, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.ir_utils import GuardException, get_definition
 
-from pipedsl.target.types import Constant
+from pipedsl.target.composites import Array, Object
+from pipedsl.target.types import Constant, dtype_name
 
 _COMPARISONS = frozenset(
     {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 )
 
 
-class _Unknown(Exception):
+class _Undecided(Exception):
     """The value depends on the run."""
-
-
-class _Runtime:
-    """Some value that is not None, known only at run time."""
-
-
-_RUNTIME = _Runtime()
 
 
 def prune(func_ir: ir.FunctionIR, args: list[types.Type]) -> None:
@@ -38,12 +33,11 @@ def prune(func_ir: ir.FunctionIR, args: list[types.Type]) -> None:
         if not isinstance(branch, ir.Branch):
             continue
         try:
-            condition = _value(func_ir, branch.cond, args)
-        except (_Unknown, GuardException, KeyError):
+            condition = _known(_value(func_ir, branch.cond, args))
+        except (_Undecided, GuardException, KeyError):
             continue
-        if not isinstance(condition, _Runtime):
-            target = branch.truebr if condition else branch.falsebr
-            block.body[-1] = ir.Jump(target, branch.loc)
+        target = branch.truebr if condition else branch.falsebr
+        block.body[-1] = ir.Jump(target, branch.loc)
     for label in compute_cfg_from_blocks(func_ir.blocks).dead_nodes():
         del func_ir.blocks[label]
     for label, block in func_ir.blocks.items():
@@ -63,32 +57,62 @@ def _drop_dead_edges(phi: ir.Expr, label: int, blocks: dict[int, ir.Block]) -> N
 
 
 def _value(func_ir: ir.FunctionIR, var: ir.Var, args: list[types.Type]) -> Any:
+    """The Python value of `var`, or its Numba type where only that is known."""
     node = get_definition(func_ir, var)
     if isinstance(node, ir.Arg):
-        ty = args[node.index]
-        if ty == types.none:
-            return None
-        return ty.value if isinstance(ty, Constant) else _RUNTIME
+        return _of_type(args[node.index])
     if isinstance(node, (ir.Const, ir.Global, ir.FreeVar)):
         return node.value
     if not isinstance(node, ir.Expr):
-        raise _Unknown
-    if node.op == "call" and len(node.args) == 1:
+        raise _Undecided
+
+    def value(operand: ir.Var) -> Any:
+        return _value(func_ir, operand, args)
+
+    if node.op == "call" and len(node.args) == 1 and not node.kws:
         callee = get_definition(func_ir, node.func)
-        if isinstance(callee, ir.Global) and callee.value is builtins.bool:
-            return _decided(_value(func_ir, node.args[0], args), bool)
+        if isinstance(callee, ir.Global) and callee.value is bool:
+            return bool(_known(value(node.args[0])))
+        if isinstance(callee, ir.Global) and callee.value is len:
+            return _length(value(node.args[0]))
+    if node.op == "getattr":
+        return _attribute(value(node.value), node.attr)
     if node.op == "unary" and node.fn is operator.not_:
-        return _decided(_value(func_ir, node.value, args), operator.not_)
+        return not _known(value(node.value))
     if node.op == "binop":
-        left, right = (_value(func_ir, side, args) for side in (node.lhs, node.rhs))
+        left, right = value(node.lhs), value(node.rhs)
         if node.fn in (operator.is_, operator.is_not) and (left is None or right is None):
             return node.fn(left, right)
-        if node.fn in _COMPARISONS and left is not _RUNTIME and right is not _RUNTIME:
-            return node.fn(left, right)
-    raise _Unknown
+        if node.fn in _COMPARISONS:
+            return node.fn(_known(left), _known(right))
+    raise _Undecided
 
 
-def _decided(value: Any, function: Any) -> bool:
-    if value is _RUNTIME or not isinstance(value, (bool, int, float, type(None))):
-        raise _Unknown
-    return function(value)
+def _of_type(ty: types.Type) -> Any:
+    if ty == types.none:
+        return None
+    return ty.value if isinstance(ty, Constant) else ty
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, types.Type):
+        raise _Undecided
+    return value
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, (tuple, types.BaseTuple)):
+        return len(value)
+    raise _Undecided
+
+
+def _attribute(value: Any, name: str) -> Any:
+    if isinstance(value, Object) and name in value.fields:
+        return _of_type(value.fields[name])
+    if isinstance(value, Array) and name == "ndim":
+        return value.ndim
+    if isinstance(value, Array) and name == "dtype":
+        return np.dtype(dtype_name(value.dtype))
+    if isinstance(value, (pytypes.ModuleType, type)) and hasattr(value, name):
+        return getattr(value, name)
+    raise _Undecided

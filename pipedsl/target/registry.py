@@ -7,6 +7,7 @@ from pipedsl.target import (  # noqa: F401
     comparison,
     conversion,
     index,
+    lanes,
     mathematics,
     memory,
     sequences,

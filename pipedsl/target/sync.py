@@ -83,19 +83,6 @@ def _sleep(compilation: Compilation, amount: types.Type) -> Operation:
     return Operation(types.none, [amount], emit)
 
 
-@implements(gpu.any_lane)
-def _any_lane(compilation: Compilation, condition: types.Type) -> Operation:
-    if scalar_type(condition) is None:
-        raise TypeMismatch(f"gpu.any_lane() takes a bool, not {condition}.")
-    mask = ir.IntType(compilation.arch.wave_size)
-
-    def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        lanes = low.call(f"llvm.amdgcn.ballot.i{mask.width}", mask, values[0])
-        return (low.builder.icmp_unsigned("!=", lanes, ir.Constant(mask, 0)),)
-
-    return Operation(types.boolean, [types.boolean], emit)
-
-
 def _check_counters(name: str, counters: types.Type, index: types.Type) -> None:
     if not (
         isinstance(counters, Array)

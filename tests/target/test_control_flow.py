@@ -217,3 +217,27 @@ def test_branches_on_closed_over_values_are_not_typed(run):
     grid = np.zeros((64, 2), np.int32)
     run(make((64, 2), scale), grid)
     np.testing.assert_array_equal(grid[:, 1], 2 * np.arange(1, 65) + 1)
+
+
+@device_function
+def total(a):
+    result = 0
+    if a.ndim == 2:
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                result += a[i, j]
+    else:
+        for i in range(a.shape[0]):
+            result += a[i]
+    return result
+
+
+def test_branches_on_the_rank_of_an_array(run):
+    def kernel(out, a, b):
+        out[0] = total(a)
+        out[1] = total(b)
+
+    a = np.arange(12, dtype=np.int32).reshape(3, 4)
+    out = np.zeros(2, np.int32)
+    run(kernel, out, a, a[1])
+    assert out.tolist() == [66, 22]

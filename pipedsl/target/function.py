@@ -14,6 +14,7 @@ from numba.core.types import Type
 
 from pipedsl.core.errors import KernelError
 from pipedsl.target.pruning import prune
+from pipedsl.target.unrolling import unroll
 
 SELF = "self@"
 """Prefix of the variables that stand for the fields of an object under construction."""
@@ -50,6 +51,7 @@ def translate(function: Any, args: dict[str, Type]) -> ir.FunctionIR:
     """Numba IR of a Python function, in SSA form, without branches that `args` rule out."""
     identity = _identity(function)
     func_ir = Interpreter(identity).interpret(ByteCode(identity))
+    unroll(func_ir, args)
     return _simplify(func_ir, args)
 
 
@@ -57,6 +59,7 @@ def translate_init(function: Any, args: dict[str, Type]) -> tuple[ir.FunctionIR,
     """Numba IR of an ``__init__`` that returns the tuple of the fields, and the fields' names."""
     identity = _identity(function)
     func_ir = Interpreter(identity).interpret(ByteCode(identity))
+    unroll(func_ir, args)
     fields = _fields_to_variables(func_ir, identity.arg_names[0])
     return _simplify(func_ir, args), fields
 

@@ -31,6 +31,7 @@ __all__ = [
     "shared",
     "sleep",
     "static_check",
+    "static_range",
     "thread_idx",
     "wave_id",
     "wave_size",
@@ -195,6 +196,15 @@ def counter_signal(counters: Any, index: int, offset: int = 0) -> None:
 def element(array: Any, index: Any) -> Any:
     """The element at `index` as an array of length 1 over the same memory: a pointer to it."""
     _device_only("element()")
+
+
+def static_range(start: int, stop: int | None = None, step: int = 1) -> range:
+    """``range`` for a loop that is unrolled before types are inferred.
+
+    The bounds are compile-time constants, and in each iteration so is the loop variable. An
+    unrolled loop may nest, and may be left with ``break`` and ``continue``.
+    """
+    _device_only("static_range()")
 
 
 def static_check(condition: bool, message: str, fix: str | None = None, *values: Any) -> None:

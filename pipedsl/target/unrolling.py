@@ -1,0 +1,336 @@
+"""``gpu.static_range``: loops that are unrolled before types are inferred.
+
+Each iteration is a copy of the body in which the loop variable is a literal, so that indices,
+shapes and conditions computed from it are known at compile time.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from numba.core import ir, types
+from numba.core.controlflow import CFGraph
+
+from pipedsl.target import gpu
+from pipedsl.target.composites import Object
+from pipedsl.target.operations import TypeMismatch
+from pipedsl.target.types import Constant
+
+LIMIT = 4096
+"""Most iterations of one unrolled loop."""
+
+_ARITHMETIC = frozenset(
+    (
+        operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod,
+        operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor,
+    )
+)  # fmt: skip
+
+Blocks = dict[int, ir.Block]
+_OUTSIDE = -1
+
+
+class _Unknown(Exception):
+    """The value depends on the run."""
+
+
+def unroll(func_ir: ir.FunctionIR, args: Mapping[str, types.Type]) -> bool:
+    """Unroll every loop over ``gpu.static_range``; whether there was one.
+
+    Parameters
+    ----------
+    func_ir : numba.core.ir.FunctionIR
+        Not yet in SSA form.
+    args : mapping of str to numba.types.Type
+        Types of the parameters; constants among them may be bounds.
+
+    Raises
+    ------
+    TypeMismatch
+        If a bound is not a compile-time constant.
+    """
+    if not any(_is_static_range(inst) for inst in _assignments(func_ir.blocks)):
+        return False
+    names = {name: ty for name, ty in args.items() if isinstance(ty, (Constant, Object))}
+    worker = _Unroller(func_ir.blocks)
+    known = {name: _of(ty) for name, ty in names.items()}
+    func_ir.blocks = worker.region(func_ir.blocks, min(func_ir.blocks), known)
+    return True
+
+
+def _of(ty: types.Type) -> Any:
+    return ty.value if isinstance(ty, Constant) else ty
+
+
+def _assignments(blocks: Blocks) -> list[ir.Assign]:
+    return [inst for block in blocks.values() for inst in block.body if isinstance(inst, ir.Assign)]
+
+
+def _is_static_range(inst: ir.Assign) -> bool:
+    value = inst.value
+    if isinstance(value, (ir.Global, ir.FreeVar)):
+        return value.value is gpu.static_range
+    return isinstance(value, ir.Expr) and value.op == "getattr" and value.attr == "static_range"
+
+
+class _Unroller:
+    def __init__(self, blocks: Blocks) -> None:
+        self._next_label = max(blocks)
+        self._definitions: dict[str, list[ir.Assign]] = {}
+        for inst in _assignments(blocks):
+            self._definitions.setdefault(inst.target.name, []).append(inst)
+
+    def region(self, blocks: Blocks, entry: int, known: Mapping[str, Any]) -> Blocks:
+        """`blocks` without static loops; `known` are values of variables at their `entry`."""
+        blocks = dict(blocks)
+        while (loop := self._find(blocks, entry, known)) is not None:
+            self._expand(blocks, loop, known)
+        return blocks
+
+    def _expand(self, blocks: Blocks, loop: _StaticLoop, known: Mapping[str, Any]) -> None:
+        header = blocks.pop(loop.header)
+        body = {label: blocks.pop(label) for label in loop.body}  # in flow order, entry first
+        starts = [self._label() for _ in loop.values]
+        for position, value in enumerate(loop.values):
+            following = (*starts, loop.exit)[position + 1]
+            renamed = {label: self._label() for label in body}
+            renamed[loop.header] = following
+            region = {}
+            for label, block in body.items():
+                region[renamed[label]] = _copy_block(block, renamed)
+            first = renamed[loop.first]
+            literal = ir.Const(value, loop.loc)
+            region[first].body = [
+                ir.Assign(literal, inst.target, inst.loc) if _copies(inst, loop.item) else inst
+                for inst in region[first].body
+            ]
+            entry = ir.Block(header.scope, header.loc)
+            entry.body = [
+                ir.Assign(literal, ir.Var(header.scope, loop.item, loop.loc), loop.loc),
+                ir.Jump(first, loop.loc),
+            ]
+            blocks[starts[position]] = entry
+            inner = {**known, loop.item: value}
+            inner.update(
+                (inst.target.name, value)
+                for inst in body[loop.first].body
+                if _copies(inst, loop.item)
+            )
+            blocks.update(self.region(region, first, inner))
+        entry_label = (*starts, loop.exit)[0]
+        for block in blocks.values():
+            _retarget(block, {loop.header: entry_label})
+            block.body = [_without_iterator(inst, loop) for inst in block.body]
+
+    def _find(
+        self, blocks: Blocks, entry: int, known: Mapping[str, Any]
+    ) -> _StaticLoop | None:
+        """The first outermost static loop of `blocks`."""
+        for label in _graph(blocks, entry).topo_order():
+            for inst in blocks[label].body if label in blocks else ():
+                call = self._static_range_of(inst)
+                if call is None:
+                    continue
+                values = self._values(call, known)
+                iterator = inst.target.name
+                copies = {i.target.name for i in blocks[label].body if _copies(i, iterator)}
+                (header,) = blocks[label].terminator.get_targets()
+                return _StaticLoop(blocks, entry, header, values, {call.target.name, iterator, *copies})
+        return None
+
+    def _static_range_of(self, inst: ir.Stmt) -> ir.Assign | None:
+        """The call of ``gpu.static_range`` whose iterator `inst` makes."""
+        if not _expr(inst, "getiter"):
+            return None
+        call = self._definition(inst.value.value.name)
+        if call is None or not _expr(call, "call"):
+            return None
+        callee = self._definition(call.value.func.name)
+        return call if callee is not None and _is_static_range(callee) else None
+
+    def _definition(self, name: str) -> ir.Assign | None:
+        """What defines `name`, if there is one definition."""
+        found = self._definitions.get(name, ())
+        return found[0] if len(found) == 1 else None
+
+    def _values(self, call: ir.Assign, known: Mapping[str, Any]) -> range:
+        try:
+            if call.value.kws:
+                raise _Unknown
+            bounds = [self._evaluate(arg.name, known) for arg in call.value.args]
+            values = range(*(operator.index(bound) for bound in bounds))
+        except (_Unknown, TypeError, ValueError, ArithmeticError):
+            raise _located(
+                call,
+                "gpu.static_range() takes 1 to 3 compile-time ints, with a step that is not 0.",
+                "use literals, values that the kernel closes over, or range() for a loop at run "
+                "time.",
+            ) from None
+        if len(values) > LIMIT:
+            raise _located(
+                call,
+                f"gpu.static_range() would unroll {len(values)} iterations; the limit is {LIMIT}.",
+                "use range().",
+            )
+        return values
+
+    def _evaluate(self, name: str, known: Mapping[str, Any]) -> Any:
+        if name in known:
+            return known[name]
+        found = self._definition(name)
+        node = found.value if found is not None else None
+        if isinstance(node, (ir.Const, ir.Global, ir.FreeVar)):
+            return node.value
+        if isinstance(node, ir.Var):
+            return self._evaluate(node.name, known)
+        if not isinstance(node, ir.Expr):
+            raise _Unknown
+        if node.op == "getattr":
+            return _attribute(self._evaluate(node.value.name, known), node.attr)
+        if node.op == "unary" and node.fn is operator.neg:
+            return -self._evaluate(node.value.name, known)
+        if node.op in ("binop", "inplace_binop"):
+            function = node.fn if node.op == "binop" else node.immutable_fn
+            if function in _ARITHMETIC:
+                left, right = (self._evaluate(v.name, known) for v in (node.lhs, node.rhs))
+                return function(left, right)
+        if node.op == "call" and not node.kws:
+            callee = self._evaluate(node.func.name, known)
+            if callee in (min, max, len, int):
+                return callee(*(self._evaluate(arg.name, known) for arg in node.args))
+        raise _Unknown
+
+    def _label(self) -> int:
+        self._next_label += 1
+        return self._next_label
+
+
+class _StaticLoop:
+    """One loop over ``gpu.static_range`` with its values.
+
+    Attributes
+    ----------
+    header : int
+        Block that asks for the next value.
+    body : list of int
+        Blocks of the iteration in flow order, without the header.
+    first, exit : int
+    item : str
+        Variable that receives the next value.
+    values : range
+    dropped : set of str
+        Variables that held the range and its iterator.
+    """
+
+    def __init__(
+        self, blocks: Blocks, entry: int, header: int, values: range, dropped: set[str]
+    ) -> None:
+        block = blocks[header]
+        branch = block.terminator
+        self.header = header
+        self.first, self.exit = branch.truebr, branch.falsebr
+        self.loc = block.body[0].loc
+        self.values = values
+        self.dropped = dropped
+        (pair,) = (i.target.name for i in block.body if _expr(i, "iternext"))
+        (raw,) = (
+            i.target.name
+            for i in block.body
+            if _expr(i, "pair_first") and i.value.value.name == pair
+        )
+        copies = [i.target.name for i in block.body if _copies(i, raw)]
+        self.item = copies[0] if copies else raw
+        self.body = self._body(blocks, entry)
+
+    def _body(self, blocks: Blocks, entry: int) -> list[int]:
+        graph = _graph(blocks, entry)
+        loop = graph.loops().get(self.header)
+        if loop is None:  # every path leaves in the first iteration
+            self.values = self.values[:1]
+            return [self.first]
+        inside = set(loop.body) - {self.header}
+        return [label for label in graph.topo_order() if label in inside]
+
+
+def _graph(blocks: Blocks, entry: int) -> CFGraph:
+    """Control flow of `blocks`; everything outside is one node."""
+    graph = CFGraph()
+    for label in (*blocks, _OUTSIDE):
+        graph.add_node(label)
+    for label, block in blocks.items():
+        for target in block.terminator.get_targets():
+            graph.add_edge(label, target if target in blocks else _OUTSIDE)
+        if block.is_terminated and not block.terminator.get_targets():
+            graph.add_edge(label, _OUTSIDE)
+    graph.set_entry_point(entry)
+    graph.process()
+    return graph
+
+
+def _attribute(value: Any, name: str) -> Any:
+    if isinstance(value, Object):
+        if name in value.fields and isinstance(value.fields[name], Constant):
+            return value.fields[name].value
+        if name in value.fields:
+            raise _Unknown
+        value = value.cls
+    if isinstance(value, types.Type) or not hasattr(value, name):
+        raise _Unknown
+    return getattr(value, name)
+
+
+# Numba IR
+
+
+def _expr(inst: ir.Stmt, op: str) -> bool:
+    return isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr) and inst.value.op == op
+
+
+def _copies(inst: ir.Stmt, name: str) -> bool:
+    """Whether `inst` is ``x = name``."""
+    return (
+        isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Var) and inst.value.name == name
+    )
+
+
+def _located(inst: ir.Stmt, message: str, fix: str) -> TypeMismatch:
+    error = TypeMismatch(message, fix)
+    error.loc = inst.loc
+    return error
+
+
+def _without_iterator(inst: ir.Stmt, loop: _StaticLoop) -> ir.Stmt:
+    """The range and its iterator have no value; what named them names None."""
+    if isinstance(inst, ir.Assign) and inst.target.name in loop.dropped:
+        return ir.Assign(ir.Const(None, inst.loc), inst.target, inst.loc)
+    return inst
+
+
+def _copy_block(block: ir.Block, renamed: Mapping[int, int]) -> ir.Block:
+    clone = ir.Block(block.scope, block.loc)
+    clone.body = [_copy_statement(inst) for inst in block.body]
+    _retarget(clone, renamed)
+    return clone
+
+
+def _copy_statement(inst: ir.Stmt) -> ir.Stmt:
+    clone = copy.copy(inst)
+    if isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr):
+        expr = copy.copy(inst.value)
+        expr._kws = {
+            key: list(item) if isinstance(item, list) else item for key, item in expr._kws.items()
+        }
+        clone.value = expr
+    return clone
+
+
+def _retarget(block: ir.Block, renamed: Mapping[int, int]) -> None:
+    end = block.terminator
+    if isinstance(end, ir.Jump) and end.target in renamed:
+        block.body[-1] = ir.Jump(renamed[end.target], end.loc)
+    elif isinstance(end, ir.Branch):
+        true, false = (renamed.get(label, label) for label in (end.truebr, end.falsebr))
+        block.body[-1] = ir.Branch(end.cond, true, false, end.loc)

@@ -27,7 +27,17 @@ STOP = 100  # set from another thread to end the run, i32
 SCRATCH_POINTER = 104
 SCRATCH_LANE_BYTES = 112  # private segment bytes per lane, i64
 CLOCK = 120  # what s_memtime returns: instructions, i64
+CHECKED = 128  # pointer to the checked area; null in fast mode
+TRACE = 248  # pointer to where traced micro-kernels note the addresses of one instruction
 GROUP_HEADER = 256
+
+# The trace: one part per access that a lane makes, each with active lanes, width and addresses.
+TRACE_PARTS = 8
+TRACE_LANES = 0  # one bit per lane, i64
+TRACE_WIDTH = 8  # bytes | memory space << 32, i64
+TRACE_ADDRESSES = 16  # i64 per lane
+TRACE_PART = TRACE_ADDRESSES + 64 * 8
+TRACE_LDS, TRACE_GLOBAL = 0, 1  # memory spaces
 
 # Wave header: byte offsets.
 PC = 0  # index of the block to resume at, i32

@@ -41,17 +41,21 @@ def translate(program: Program, entry: int, wave: WaveLayout, mode: int) -> Tran
     AssemblyError
         For operands or labels that do not exist.
     """
-    return _Translator(program, entry, wave, mode).run()
+    return Translator(program, entry, wave, mode).run()
 
 
-class _Translator:
+class Translator:
+    """Translates one kernel; other modes derive from it and from `machine`."""
+
+    machine: type[Machine] = Machine
+
     def __init__(self, program: Program, entry: int, wave: WaveLayout, mode: int) -> None:
         self.program = program
         self.entry = entry
         self.code = program.instructions
         self.module = ir.Module("kernel")
         function = ir.Function(self.module, ir.FunctionType(I32, [PTR, PTR]), ENTRY_SYMBOL)
-        self.m = Machine(function, get_arch(program.arch), wave, Modes(mode, self.code))
+        self.m = self.machine(function, get_arch(program.arch), wave, Modes(mode, self.code))
         self.m.jump = self._jump  # type: ignore[method-assign]
         self.m.jump_indirect = self._jump_indirect  # type: ignore[method-assign]
         self.m.resolve = self._resolve  # type: ignore[method-assign]
@@ -137,7 +141,8 @@ class _Translator:
                     m.goto(self.blocks[index], backward=False)
                 return
             if index in self.blocks:
-                m.goto(self.blocks[index], backward=False)
+                if not m.irb.block.is_terminated:
+                    m.goto(self.blocks[index], backward=False)
                 return
 
     def _jump(self) -> tuple[ir.Block, bool]:

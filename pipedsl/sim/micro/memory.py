@@ -50,6 +50,7 @@ def global_pointer(
     if align > 1:
         low = irb.and_(address, I64(align - 1))
         fault_if(k, irb.icmp_unsigned("!=", low, I64(0)), at.MISALIGNED, lane, address, width)
+    k.trace(at.TRACE_GLOBAL, address, width, lane)
     return k.at(base, offset)
 
 
@@ -62,6 +63,7 @@ def lds_pointer(k: Micro, address: ir.Value, width: int, lane: ir.Value, *, alig
     if align > 1:
         low = irb.and_(address, I64(align - 1))
         fault_if(k, irb.icmp_unsigned("!=", low, I64(0)), at.LDS_MISALIGNED, lane, address, width)
+    k.trace(at.TRACE_LDS, address, width, lane)
     return k.at(k.load(PTR, k.group, at.LDS_POINTER, 8), address)
 
 

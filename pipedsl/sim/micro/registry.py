@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from pipedsl.sim import layout
 from pipedsl.sim.builder import I8, I32, I64, LLVM_TYPES, PTR, Builder, micro_symbol
 from pipedsl.sim.jit import Linked, host
 
@@ -28,7 +29,7 @@ class Micro:
         Behind group and wave.
     """
 
-    def __init__(self, key: tuple, kinds: list[ir.Type]) -> None:
+    def __init__(self, key: tuple, kinds: list[ir.Type], *, traced: bool = False) -> None:
         self.module = ir.Module(micro_symbol(key))
         kind = ir.FunctionType(I32, [PTR, PTR, *kinds])
         self.function = ir.Function(self.module, kind, micro_symbol(key))
@@ -36,6 +37,7 @@ class Micro:
         self.args = tuple(rest)
         self.irb = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.s = Builder(self.irb, 0)
+        self._trace_parts: int | None = 0 if traced else None
 
     def lanes(self, count: int) -> Builder:
         """Operations over `count` lanes."""
@@ -59,6 +61,19 @@ class Micro:
 
     def ret(self, code: int) -> None:
         self.irb.ret(I32(code))
+
+    def trace(self, space: int, address: ir.Value, width: int, lane: ir.Value) -> None:
+        """In a traced micro-kernel: note that `lane` accesses `width` bytes at `address`."""
+        part = self._trace_parts
+        if part is None or part >= layout.TRACE_PARTS:
+            return
+        self._trace_parts = part + 1
+        record = self.at(self.load(PTR, self.group, layout.TRACE, 8), part * layout.TRACE_PART)
+        lanes = self.load(I64, record, layout.TRACE_LANES, 8)
+        self.store(self.irb.or_(lanes, self.irb.shl(I64(1), lane)), record, layout.TRACE_LANES, 8)
+        self.store(I64(width | space << 32), record, layout.TRACE_WIDTH, 8)
+        place = self.irb.add(self.irb.shl(lane, I64(3)), I64(layout.TRACE_ADDRESSES))
+        self.store(address, record, place, 8)
 
     def block(self, name: str) -> ir.Block:
         return self.function.append_basic_block(name)
@@ -114,6 +129,8 @@ def micro_kernel(name: str, kinds: Callable[..., list[ir.Type]]):  # type: ignor
 def lane_function(name: str, result: str) -> Callable[[LaneFunction], LaneFunction]:
     """Register ``body(b, *args)``, a pure function of lanes that returns `result` elements.
 
+    An empty `result` stands for the type of the first argument.
+
     Meanings call it with ``b.function(name, result, *args)``; its key is the name, the number of
     lanes (0 for scalars) and the arguments' element types.
     """
@@ -134,14 +151,18 @@ def _function_text(key: tuple) -> str:
     b = Builder(irb, lanes)
     module = ir.Module(micro_symbol(key))
     kinds = [b.type(LLVM_TYPES[element]) for element in elements]
-    function = ir.Function(module, ir.FunctionType(b.type(result), kinds), micro_symbol(key))
+    target = b.type(result) if result else kinds[0]
+    function = ir.Function(module, ir.FunctionType(target, kinds), micro_symbol(key))
     irb.position_at_end(function.append_basic_block("entry"))
     irb.ret(body(b, *function.args))
     return str(module)
 
 
 def micro_key(name: str, *parameters: int | str) -> tuple:
-    """Key of one micro-kernel: its name and the parameters that specialise it."""
+    """Key of one micro-kernel: its name and the parameters that specialise it.
+
+    ``("traced", *key)`` is the micro-kernel `key` that also notes the addresses it accesses.
+    """
     return (name, *parameters)
 
 
@@ -149,9 +170,11 @@ def build_text(key: tuple) -> str:
     """LLVM IR of the micro-kernel or lane function `key`."""
     if key[0] in _FUNCTIONS:
         return _function_text(key)
-    body, kinds = _BODIES[key[0]]
-    k = Micro(key, kinds(*key[1:]))
-    body(k, *key[1:])
+    traced = key[0] == "traced"
+    name, *parameters = key[1:] if traced else key
+    body, kinds = _BODIES[name]
+    k = Micro(key, kinds(*parameters), traced=traced)
+    body(k, *parameters)
     return str(k.module)
 
 

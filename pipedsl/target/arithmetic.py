@@ -25,6 +25,7 @@ from pipedsl.target.operations import (
 )
 from pipedsl.target.promotion import common, scalar_type
 from pipedsl.target.types import Constant, dtype_name
+from pipedsl.target.vectors import elementwise
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
@@ -41,6 +42,9 @@ def suffix(ty: types.Type) -> str:
 
 def _binary(symbol: str, function: Any, inplace: Any, ints: Build, floats: Build | None) -> None:
     def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
+        vector = elementwise(symbol, a, b, ints, floats)
+        if vector is not None:
+            return vector
         if scalar_type(a) is None or scalar_type(b) is None:
             raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
         folded = fold(function, a, b)
@@ -60,7 +64,7 @@ def _binary(symbol: str, function: Any, inplace: Any, ints: Build, floats: Build
 
 
 def _simple(name: str) -> Build:
-    return lambda builder, x, y, ty, divisor: getattr(builder, name)(x, y)
+    return lambda builder, x, y, ty=None, divisor=None: getattr(builder, name)(x, y)
 
 
 def _power_of_two(divisor: Any) -> int | None:
@@ -152,6 +156,11 @@ _no_floats(">>", operator.rshift, operator.irshift, _shift_right)
 
 def _bitwise(symbol: str, function: Any, inplace: Any, name: str) -> None:
     def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
+        vector = elementwise(
+            symbol, a, b, lambda builder, x, y: getattr(builder, name)(x, y), None
+        )
+        if vector is not None:
+            return vector
         if scalar_type(a) is None or scalar_type(b) is None:
             raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
         folded = fold(function, a, b)
@@ -174,6 +183,9 @@ _bitwise("^", operator.xor, operator.ixor, "xor")
 @implements(operator.truediv, operator.itruediv)
 def _true_divide(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
     """Ints give float32, or float64 where one of them has 64 bits."""
+    vector = elementwise("/", a, b, None, lambda builder, x, y: builder.fdiv(x, y))
+    if vector is not None:
+        return vector
     folded = fold(operator.truediv, a, b)
     if folded is not None:
         return folded

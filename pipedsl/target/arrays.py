@@ -102,7 +102,8 @@ def _position(
     return convert_scalar(builder, register[0], kind, wanted)
 
 
-def _check_index(array: Array, index: types.Type) -> types.Type:
+def check_index(array: Array, index: types.Type) -> types.Type:
+    """Refuse what cannot index `array`."""
     kinds = index.types if isinstance(index, types.BaseTuple) else (index,)
     for axis, kind in enumerate(kinds):
         if (isinstance(kind, Constant) and isinstance(kind.value, slice)) or str(kind) == "slice":
@@ -121,7 +122,7 @@ def _check_index(array: Array, index: types.Type) -> types.Type:
 
 def getitem(compilation: Compilation, array: Array, index: types.Type) -> Operation:
     """``array[index]``"""
-    _check_index(array, index)
+    check_index(array, index)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, array, values[0], index, values[1])
@@ -138,7 +139,7 @@ def setitem(
     compilation: Compilation, array: types.Type, index: types.Type, value: types.Type
 ) -> Operation:
     """``array[index] = value``"""
-    _check_index(array, index)
+    check_index(array, index)
     if scalar_type(value) is None:
         raise TypeMismatch(f"an array of {dtype_name(array.dtype)} cannot hold {value}.")
 
@@ -157,7 +158,7 @@ def setitem(
 def _element(compilation: Compilation, array: types.Type, index: types.Type) -> Operation:
     if not isinstance(array, Array):
         raise TypeMismatch(f"gpu.element() takes an array, not {array}.")
-    _check_index(array, index)
+    check_index(array, index)
     kind = Array(array.dtype, 1, space=array.space, shape=(1,), parameters=array.parameters)
     return Operation(
         kind,

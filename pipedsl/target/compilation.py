@@ -13,10 +13,11 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from pipedsl.core.arch import ARCHS, Arch
 from pipedsl.core.errors import KernelTypeError, SourceLocation, TargetError
-from pipedsl.target.composites import Array, Method, Object
+from pipedsl.target.composites import Array, LocalArray, Method, Object
 from pipedsl.target.diagnosis import innermost, user_error
 from pipedsl.target.function import DeviceFunction, translate, translate_init
 from pipedsl.target.inference import Inferer, TypingContext
+from pipedsl.target.local import setitem as local_setitem
 from pipedsl.target.lowering import Lowering
 from pipedsl.target.members import attribute, has_init, not_callable
 from pipedsl.target.module import KernelModule
@@ -28,6 +29,8 @@ from pipedsl.target.operations import (
     resolve_builtin,
 )
 from pipedsl.target.types import Constant, registers
+from pipedsl.target.vector_type import VectorType
+from pipedsl.target.vectors import construct
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,8 @@ class Compilation:
         builtin = resolve_builtin(self, callee, args, kws)
         if builtin is not None:
             return builtin
+        if isinstance(callee, VectorType) and not kws:
+            return construct(self, callee, args)
         if isinstance(callee, DeviceFunction):
             return self._call(callee, args, kws)
         if has_init(callee):
@@ -283,6 +288,8 @@ class Compilation:
         self, target: types.Type, index: types.Type, value: types.Type
     ) -> Operation:
         """The operation for ``target[index] = value``."""
+        if isinstance(target, LocalArray):
+            return local_setitem(self, target, index, value)
         if not isinstance(target, Array):
             raise TypeMismatch(f"items of {target} cannot be assigned.")
         self.written |= target.parameters

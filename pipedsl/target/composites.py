@@ -93,6 +93,50 @@ class Array(Composite):
         )
 
 
+class Vector(Composite):
+    """A short vector in consecutive registers.
+
+    Attributes
+    ----------
+    dtype : numba.types.Type
+    count : int
+    """
+
+    def __init__(self, dtype: types.Type, count: int) -> None:
+        self.dtype = dtype
+        self.count = count
+        super().__init__(name=f"vec({dtype}, {count})")
+
+    @property
+    def llvm(self) -> ir.VectorType:
+        """The LLVM vector type."""
+        return ir.VectorType(register_type(self.dtype), self.count)
+
+    def registers(self) -> tuple[ir.Type, ...]:
+        """One LLVM value."""
+        return (self.llvm,)
+
+
+class LocalArray(Composite):
+    """An array of scalars or vectors in a thread's registers; its register is its address.
+
+    Attributes
+    ----------
+    item : numba.types.Type
+        A scalar type or a `Vector`.
+    shape : tuple of int
+    """
+
+    def __init__(self, item: types.Type, shape: tuple[int, ...]) -> None:
+        self.item = item
+        self.shape = shape
+        super().__init__(name=f"local array({item}, shape={shape})")
+
+    def registers(self) -> tuple[ir.Type, ...]:
+        """A pointer to the stack, which LLVM turns into registers."""
+        return (ir.PointerType(addrspace=STACK),)
+
+
 class Object(Composite):
     """An instance of a Python class: its fields, each constant or in registers.
 

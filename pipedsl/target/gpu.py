@@ -11,11 +11,14 @@ from typing import Any, NoReturn
 
 from pipedsl.core.current import current_arch
 from pipedsl.core.errors import KernelError
+from pipedsl.target.vector_type import VectorType, vec
 
 __all__ = [
     "Index3",
+    "VectorType",
     "any_lane",
     "barrier",
+    "bitcast",
     "block_dim",
     "block_idx",
     "counter_load",
@@ -26,13 +29,17 @@ __all__ = [
     "fma",
     "grid_dim",
     "lane_id",
+    "load",
+    "local",
     "permlane32_swap",
     "rint",
     "shared",
     "sleep",
     "static_check",
     "static_range",
+    "store",
     "thread_idx",
+    "vec",
     "wave_id",
     "wave_size",
 ]
@@ -125,6 +132,47 @@ class _Shared:
 
 shared = _Shared()
 """LDS: memory that the threads of a block share."""
+
+
+class _Local:
+    """A thread's own registers."""
+
+    def array(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        """An array in registers with undefined contents.
+
+        Parameters
+        ----------
+        shape : int or tuple of int
+            Compile-time constants, 1 to 3 axes. So is every index: registers have no addresses.
+        dtype : NumPy scalar type, dtype or ``gpu.vec(...)``
+        """
+        _device_only("local.array()")
+
+    def __repr__(self) -> str:
+        return "gpu.local"
+
+
+local = _Local()
+"""A thread's own registers."""
+
+
+def load(array: Any, index: Any, count: int) -> Any:
+    """`count` consecutive elements from `index` on as a vector, in as few instructions as possible.
+
+    The address must be a multiple of the vector's size (of 16 bytes for larger ones). `count` is a
+    constant: 2, 3, 4, 8, 16 or 32.
+    """
+    _device_only("load()")
+
+
+def store(array: Any, index: Any, value: Any) -> None:
+    """Store a vector to consecutive elements from `index` on; aligned as for `load`."""
+    _device_only("store()")
+
+
+def bitcast(value: Any, kind: Any) -> Any:
+    """The bits of a number or vector as another dtype or ``gpu.vec(...)`` of the same size."""
+    _device_only("bitcast()")
 
 
 def barrier() -> None:

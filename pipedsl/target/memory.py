@@ -36,7 +36,7 @@ _ARRAY = Constant(type(gpu.shared).array)
 
 @implements(type(gpu.shared).array)
 def _shared_array(compilation: Compilation, shape: types.Type, dtype: types.Type) -> Operation:
-    sizes = constant_shape(shape)
+    sizes = constant_shape(shape, "gpu.shared.array()")
     scalar = dtype_of(dtype)
     dynamic = sizes == (0,)
     if not dynamic and any(size <= 0 for size in sizes):
@@ -52,16 +52,16 @@ def _shared_array(compilation: Compilation, shape: types.Type, dtype: types.Type
     return Operation(kind, [shape, dtype], emit)
 
 
-def constant_shape(shape: types.Type) -> tuple[int, ...]:
-    """The shape that an argument stands for."""
+def constant_shape(shape: types.Type, what: str) -> tuple[int, ...]:
+    """The shape that an argument of `what` stands for."""
     kinds = shape.types if isinstance(shape, types.BaseTuple) else (shape,)
     if not 1 <= len(kinds) <= 3:
-        raise TypeMismatch(f"gpu.shared.array() has {len(kinds)} axes.", "use 1 to 3 axes.")
+        raise TypeMismatch(f"{what} has {len(kinds)} axes.", "use 1 to 3 axes.")
     sizes = []
     for kind in kinds:
         if not isinstance(kind, Constant) or not isinstance(kind.value, int):
             raise TypeMismatch(
-                "the shape of gpu.shared.array() is not a compile-time constant.",
+                f"the shape of {what} is not a compile-time constant.",
                 "use literals, globals or values that the kernel's factory closes over.",
             )
         sizes.append(int(kind.value))

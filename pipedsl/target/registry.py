@@ -8,9 +8,11 @@ from pipedsl.target import (  # noqa: F401
     conversion,
     index,
     lanes,
+    local,
     mathematics,
     memory,
     sequences,
     sign,
     sync,
+    vectors,
 )

@@ -10,8 +10,9 @@ from llvmlite import ir
 from numba.core import types
 
 from pipedsl.target.arrays import getitem as array_getitem
-from pipedsl.target.composites import Array, Range, RangeIterator
+from pipedsl.target.composites import Array, LocalArray, Range, RangeIterator, Vector
 from pipedsl.target.conversion import literal
+from pipedsl.target.local import getitem as local_getitem
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
@@ -21,6 +22,7 @@ from pipedsl.target.operations import (
 )
 from pipedsl.target.promotion import common, scalar_type
 from pipedsl.target.types import Constant, constant, register_type, registers
+from pipedsl.target.vectors import getitem as vector_getitem
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
 def _getitem(compilation: Compilation, source: types.Type, index: types.Type) -> Operation:
     if isinstance(source, Array):
         return array_getitem(compilation, source, index)
+    if isinstance(source, LocalArray):
+        return local_getitem(compilation, source, index)
+    if isinstance(source, Vector):
+        return vector_getitem(compilation, source, index)
     if not isinstance(source, types.BaseTuple):
         raise TypeMismatch(f"{source} cannot be indexed.")
     if not isinstance(index, Constant) or not isinstance(index.value, int):

@@ -125,9 +125,7 @@ class _Unroller:
             _retarget(block, {loop.header: entry_label})
             block.body = [_without_iterator(inst, loop) for inst in block.body]
 
-    def _find(
-        self, blocks: Blocks, entry: int, known: Mapping[str, Any]
-    ) -> _StaticLoop | None:
+    def _find(self, blocks: Blocks, entry: int, known: Mapping[str, Any]) -> _StaticLoop | None:
         """The first outermost static loop of `blocks`."""
         for label in _graph(blocks, entry).topo_order():
             for inst in blocks[label].body if label in blocks else ():
@@ -138,7 +136,9 @@ class _Unroller:
                 iterator = inst.target.name
                 copies = {i.target.name for i in blocks[label].body if _copies(i, iterator)}
                 (header,) = blocks[label].terminator.get_targets()
-                return _StaticLoop(blocks, entry, header, values, {call.target.name, iterator, *copies})
+                return _StaticLoop(
+                    blocks, entry, header, values, {call.target.name, iterator, *copies}
+                )
         return None
 
     def _static_range_of(self, inst: ir.Stmt) -> ir.Assign | None:

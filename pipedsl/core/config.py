@@ -58,6 +58,15 @@ def _positive(value: Any) -> int:
     return number
 
 
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"expected {' or '.join(choices)}")
+        return str(value)
+
+    return parse
+
+
 def _seconds(value: Any) -> float:
     number = float(value)
     if not number > 0:
@@ -78,6 +87,12 @@ KNOBS: dict[str, Knob] = {
         Knob("cache", lambda: True, _flag, "whether the disk cache is used"),
         Knob("compile_timeout", lambda: 120.0, _seconds, "seconds that LLVM may take for one kernel"),
         Knob("step_budget", lambda: 4_000_000_000, _positive, "instructions one simulated workgroup may execute"),
+        Knob(
+            "matrix",
+            lambda: "fast",
+            _one_of("fast", "exact"),
+            "rounding of simulated matrix instructions: fast (host FMA) or exact (as the hardware)",
+        ),
         Knob("seed", lambda: 0, int, "seed of the simulator's wave scheduling"),
         Knob("threads", lambda: os.cpu_count() or 1, _positive, "host threads of one simulated launch"),
     )

@@ -87,7 +87,7 @@ class Opcode:
     meaning : callable or None
         For arithmetic: ``meaning(b, *sources)`` returns the destinations' values, where `b` is a
         builder over lanes or scalars. For ``style="machine"``: ``meaning(machine, instruction)``.
-    style : {"lanes", "packed", "scalar", "machine", "memory"}
+    style : {"lanes", "packed", "scalar", "machine", "memory", "matrix"}
         How the translator applies the meaning.
     aliases : tuple of str
         Other targets' spellings.
@@ -122,6 +122,7 @@ _DEFAULT_FILES = {
     "scalar": ("s", "s"),
     "memory": ("v", "v"),
     "machine": ("v", "any"),
+    "matrix": ("v", "v"),
 }
 
 

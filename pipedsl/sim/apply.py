@@ -13,7 +13,8 @@ from pipedsl.isa.operands import Operand, Reg
 from pipedsl.sim.access import access
 from pipedsl.sim.builder import Builder
 from pipedsl.sim.machine import Machine
-from pipedsl.sim.modes import rounding
+from pipedsl.sim.matrix import matrix
+from pipedsl.sim.modes import FP16_OVERFLOW, rounding
 from pipedsl.sim.results import output_modifiers, write_lane_result, write_scalar_result
 from pipedsl.sim.sources import lane_source, packed_source, scalar_source, width
 
@@ -115,3 +116,4 @@ STYLES: dict[str, Callable[[Machine, Instruction], list[Write]]] = {
     "machine": _machine,
     "memory": access,
 }
+    "matrix": matrix,

@@ -33,6 +33,8 @@ class Machine:
         The MODE register as far as it is known.
     wave, group : ir.Value
         Pointers to the wave's and the group's records (see `layout`).
+    matrix_numerics : {"fast", "exact"}
+        How matrix instructions round.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Machine:
         self.b = Builder(self.irb, self.lanes, self.micros)
         self.s = Builder(self.irb, 0, self.micros)
         self.mask_int = ir.IntType(self.lanes)
+        self.matrix_numerics = "fast"
         self.resume_points: list[ir.Block] = []
         self.current: Instruction | None = None
         self.next_address = 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.cache import FileCache, content_key
+from pipedsl.core.config import config
 from pipedsl.core.errors import AssemblyError, LaunchError
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.metadata import KernelMetadata
@@ -76,7 +77,7 @@ class Kernel:
         _check(self.metadata, self.arch)
         self._text_key = text_key
         self._lock = threading.Lock()
-        self._code: Linked | None = None
+        self._code: dict[str, Linked] = {}
 
     @property
     def arch(self) -> Arch:
@@ -101,17 +102,18 @@ class Kernel:
     def code(self) -> Linked:
         """The translated kernel, from memory, disk or the translator."""
         with self._lock:
-            if self._code is None:
-                self._code = self._link()
-            return self._code
+        matrix = config.matrix
+            if matrix not in self._code:
+                self._code[matrix] = self._link(matrix)
+            return self._code[matrix]
 
-    def _link(self) -> Linked:
+    def _link(self, matrix: str) -> Linked:
         cache = FileCache("sim")
-        key = content_key(self._text_key, self.name, FINGERPRINT, host().key("", 0))
+        key = content_key(self._text_key, self.name, matrix, FINGERPRINT, host().key("", 0))
         found = cache.get(key) if self._text_key else None
         if found is None:
             entry, mode = self.program.labels[self.name], mode_register(self.metadata)
-            translation = translate(self.program, entry, self.wave, mode)
+            translation = translate(self.program, entry, self.wave, mode, matrix)
             image = host().compile(translation.text, 0)
             header = json.dumps(list(translation.micros.items())).encode()
             if self._text_key:

@@ -30,8 +30,12 @@ class Translation:
     micros: dict[str, tuple]
 
 
-def translate(program: Program, entry: int, wave: WaveLayout, mode: int) -> Translation:
+def translate(
+    program: Program, entry: int, wave: WaveLayout, mode: int, matrix: str = "fast"
+) -> Translation:
     """Translate what is reachable from instruction `entry`, for an initial MODE register.
+
+    `matrix` is the numerics of matrix instructions, as in ``config.matrix``.
 
     The result defines ``i32 wave_run(group, wave)``: it runs from the wave's resume point until the
     wave must give up the core, and returns a status of `layout`.
@@ -41,7 +45,7 @@ def translate(program: Program, entry: int, wave: WaveLayout, mode: int) -> Tran
     AssemblyError
         For operands or labels that do not exist.
     """
-    return Translator(program, entry, wave, mode).run()
+    return Translator(program, entry, wave, mode, matrix).run()
 
 
 class Translator:
@@ -49,13 +53,16 @@ class Translator:
 
     machine: type[Machine] = Machine
 
-    def __init__(self, program: Program, entry: int, wave: WaveLayout, mode: int) -> None:
+    def __init__(
+        self, program: Program, entry: int, wave: WaveLayout, mode: int, matrix: str = "fast"
+    ) -> None:
         self.program = program
         self.entry = entry
         self.code = program.instructions
         self.module = ir.Module("kernel")
         function = ir.Function(self.module, ir.FunctionType(I32, [PTR, PTR]), ENTRY_SYMBOL)
         self.m = self.machine(function, get_arch(program.arch), wave, Modes(mode, self.code))
+        self.m.matrix_numerics = matrix
         self.m.jump = self._jump  # type: ignore[method-assign]
         self.m.jump_indirect = self._jump_indirect  # type: ignore[method-assign]
         self.m.resolve = self._resolve  # type: ignore[method-assign]

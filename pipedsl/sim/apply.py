@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
 
 from pipedsl.isa.instruction import Instruction
-from pipedsl.isa.opcode import Slot
+from pipedsl.isa.opcode import Slot, Unit
 from pipedsl.isa.operands import Operand, Reg
 from pipedsl.sim.access import access
 from pipedsl.sim.builder import Builder
 from pipedsl.sim.machine import Machine
 from pipedsl.sim.matrix import matrix
-from pipedsl.sim.modes import FP16_OVERFLOW, rounding
+from pipedsl.sim.modes import FP16_OVERFLOW, VSKIP, rounding
 from pipedsl.sim.results import output_modifiers, write_lane_result, write_scalar_result
 from pipedsl.sim.sources import lane_source, packed_source, scalar_source, width
 
@@ -23,15 +24,46 @@ Write = Callable[[], None]
 
 def apply(m: Machine, instruction: Instruction) -> None:
     """Emit the effect of `instruction`; both halves of a dual instruction read before either writes."""
+    if instruction.opcode.unit in _SKIPPED and m.modes.varying >> VSKIP & 1:
+        with _unless_skipped(m):
+            _apply(m, instruction)
+    else:
+        _apply(m, instruction)
+
+
+def _apply(m: Machine, instruction: Instruction) -> None:
     writes = []
     part: Instruction | None = instruction
     while part is not None:
         m.current = part
         writes += STYLES[part.opcode.style](m, part)
         part = part.partner
+    m.relative = bool(m.indexed & 8)
     for write in writes:
         write()
+    m.relative = False
     m.widen()
+
+
+_SKIPPED = frozenset(
+    (
+        Unit.VALU, Unit.TRANS, Unit.MATRIX, Unit.DS, Unit.FLAT, Unit.GLOBAL, Unit.SCRATCH,
+        Unit.BUFFER,
+    )
+)  # fmt: skip
+
+
+@contextmanager
+def _unless_skipped(m: Machine) -> Iterator[None]:
+    """Code that runs where MODE.VSKIP is clear."""
+    run, done = (m.function.append_basic_block(name) for name in ("vector", "skipped"))
+    m.forget()
+    m.irb.cbranch(m.modes.test(m, VSKIP), done, run)
+    m.irb.position_at_end(run)
+    yield
+    m.irb.branch(done)
+    m.irb.position_at_end(done)
+    m.forget()
 
 
 def _scalar(m: Machine, ins: Instruction) -> list[Write]:
@@ -44,7 +76,11 @@ def _scalar(m: Machine, ins: Instruction) -> list[Write]:
 
 
 def _lanes(m: Machine, ins: Instruction) -> list[Write]:
-    sources = [lane_source(m, ins, slot, operand, i) for i, (slot, operand) in enumerate(ins.srcs)]
+    sources = []
+    for index, (slot, operand) in enumerate(ins.srcs):
+        m.relative = bool(m.indexed >> index & 1)
+        sources.append(lane_source(m, ins, slot, operand, index))
+    m.relative = False
     for slot, operand in ins.dsts:
         if slot.updated:
             assert operand is not None
@@ -96,12 +132,15 @@ def _results(
     if "clamp" in ins.modifiers:
         meaning = ins.opcode.traits.get("saturated", meaning)
     assert meaning is not None
+    extra: dict[str, Any] = {"ins": ins} if ins.opcode.traits.get("inspects") else {}
+    if ins.opcode.traits.get("overflows"):
+        extra["clamps"] = m.modes.test(m, FP16_OVERFLOW)
     kinds = [slot.type for slot, _ in ins.dsts if slot.type in ("f16", "f32", "f64")]
     if kinds and not ins.opcode.traits.get("raw"):
         with rounding(m, kinds[0]):
-            values = meaning(b, *sources)
+            values = meaning(b, *sources, **extra)
     else:
-        values = meaning(b, *sources)
+        values = meaning(b, *sources, **extra)
     values = values if isinstance(values, tuple) else (values,)
     return [
         (slot, operand, output_modifiers(m, b, ins, slot, value))
@@ -115,5 +154,5 @@ STYLES: dict[str, Callable[[Machine, Instruction], list[Write]]] = {
     "packed": _packed,
     "machine": _machine,
     "memory": access,
-}
     "matrix": matrix,
+}

@@ -240,9 +240,18 @@ class Builder:
         source_bits, target_bits = width[self.element(x)], width[ELEMENTS[element]]
         if source_bits == target_bits:
             return x
+        if (source_bits, target_bits) == (64, 16):
+            return self.irb.fptrunc(self._to_odd(x), target)
         return (
             self.irb.fpext(x, target) if source_bits < target_bits else self.irb.fptrunc(x, target)
         )
+
+    def _to_odd(self, x: ir.Value) -> ir.Value:
+        """f64 to f32 with an odd last bit where inexact: rounding that once more rounds only once."""
+        near = self.irb.fptrunc(x, self.type("f32"))
+        back, raw = self.irb.fpext(near, x.type), self.bitcast("u32", near)
+        raw = self.select(self.fcmp(">", self.fabs(back), self.fabs(x)), self.sub(raw, 1), raw)
+        return self.bitcast("f32", self.select(self.fcmp("!=", back, x), self.or_(raw, 1), raw))
 
     def to_float(self, element: str, x: ir.Value, *, signed: bool) -> ir.Value:
         """Integer to float."""
@@ -275,6 +284,10 @@ class Builder:
     def int_to_mask(self, bits: ir.Value) -> ir.Value:
         """Lane mask of an integer of `lanes` bits."""
         return self.irb.bitcast(bits, ir.VectorType(I1, self.lanes))
+
+    def lane_order(self, lanes: Sequence[int]) -> ir.Constant:
+        """The lane that each lane reads, as the mask of a shuffle."""
+        return ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
 
     def lane_ids(self) -> ir.Value:
         """0, 1, 2, ... as u32."""

@@ -28,6 +28,10 @@ class Machine:
     s : Builder
         Operations over scalars.
     lanes : int
+    indexed : int
+        Operands whose VGPR numbers M0 is added to: sources 0, 1, 2 (bits 0-2), results (bit 3).
+    relative : bool
+        Whether that holds for the operand at hand.
     arch : Arch
     modes : Modes
         The MODE register as far as it is known.
@@ -55,6 +59,8 @@ class Machine:
         self.resume_points: list[ir.Block] = []
         self.current: Instruction | None = None
         self.next_address = 0
+        self.indexed = 0
+        self.relative = False
         self._uncounted = 0
         self._exec: ir.Value | None = None
         self._narrowed: ir.Value | None = None
@@ -149,6 +155,17 @@ class Machine:
     def read_m0(self) -> ir.Value:
         return self.read_scalar_index(M0)
 
+    def write_m0(self, value: ir.Value) -> None:
+        self.write_scalar_index(M0, value)
+
+    def read_mode(self) -> ir.Value:
+        return self.load(self.at(layout.MODE), I32)
+
+    def write_mode(self, mask: int, value: ir.Value) -> None:
+        """Replace the bits of MODE in `mask` by those of `value`."""
+        kept = self.irb.and_(self.read_mode(), I32(~mask & 0xFFFFFFFF))
+        self.store(self.irb.or_(kept, self.irb.and_(value, I32(mask))), self.at(layout.MODE))
+
     def clock(self) -> ir.Value:
         """Instructions that the group has executed up to the wave's last turn, as i64."""
         return self.load(self.at_group(layout.STEPS), I64, 8)
@@ -192,6 +209,9 @@ class Machine:
     # vector registers
     def vector_pointer(self, reg: Reg, dword: int = 0) -> ir.Value:
         """Pointer to the row of a VGPR or AGPR."""
+        if self.relative and reg.file == "v":
+            offset = self.irb.and_(self.read_m0(), I32(0xFF))
+            return self.vector_pointer_at(Reg("v", reg.index + dword), offset)
         index = reg.index + dword
         limit = self.layout.vgprs if reg.file == "v" else self.layout.agprs
         if index >= limit:
@@ -199,6 +219,39 @@ class Machine:
                 f"line {self._line()}: {reg.file}{index} is beyond the kernel's {limit} registers."
             )
         return self.at(self.layout.vgpr(index) if reg.file == "v" else self.layout.agpr(index))
+
+    def vector_pointer_at(self, reg: Reg, offset: ir.Value) -> ir.Value:
+        """Pointer to the row `offset` (i32, at run time) registers beyond `reg`; faults outside."""
+        index = self.irb.add(offset, I32(reg.index))
+        self._check_register(index, self.layout.vgprs)
+        place = self.irb.mul(self.irb.zext(index, I64), I64(self.layout.row))
+        return self.irb.gep(self.at(self.layout.vgpr(0)), [place], source_etype=I8)
+
+    def scalar_pointer_at(self, reg: Reg, offset: ir.Value, dwords: int) -> ir.Value:
+        """Pointer to the scalar register `offset` (i32, at run time) beyond `reg`."""
+        index = self.irb.add(offset, I32(reg.index))
+        self._check_register(index, VCC - dwords + 1)
+        place = self.irb.shl(self.irb.zext(index, I64), I64(2))
+        return self.irb.gep(self.scalar_pointer(0), [place], source_etype=I8)
+
+    def _check_register(self, index: ir.Value, limit: int) -> None:
+        stop = self.function.append_basic_block("bad_register")
+        go_on = self.function.append_basic_block("register")
+        counted = self._uncounted
+        self.irb.cbranch(self.irb.icmp_unsigned("<", index, I32(limit)), go_on, stop)
+        self.irb.position_at_end(stop)
+        self.fault(layout.BAD_REGISTER)
+        self._uncounted = counted
+        self.irb.position_at_end(go_on)
+
+    def read_dword(self, operand: Operand, dword: int) -> ir.Value:
+        """Dword `dword` of a 64-bit operand as lanes; constants are 32 bits for both."""
+        value = operand.value
+        if isinstance(value, Reg) and value.file != "s":
+            return self.read_row(value, dword)
+        if isinstance(value, Reg):
+            return self.b.splat(self.read_scalar_index(value.index + dword))
+        return self.b.splat(self.read_scalar(operand))
 
     def read_row(self, reg: Reg, dword: int = 0) -> ir.Value:
         """One register, all lanes, as u32."""

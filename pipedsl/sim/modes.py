@@ -10,12 +10,12 @@ from llvmlite import ir
 
 from pipedsl.isa.instruction import Instruction
 from pipedsl.sim import layout
-from pipedsl.sim.builder import HALF, I1, I32, Builder
+from pipedsl.sim.builder import I1, I32, Builder
 
 if TYPE_CHECKING:
     from pipedsl.sim.machine import Machine
 
-ROUND, DENORM, DX10_CLAMP, IEEE, FP16_OVERFLOW = 0, 4, 8, 9, 23
+ROUND, DENORM, DX10_CLAMP, IEEE, FP16_OVERFLOW, VSKIP = 0, 4, 8, 9, 23, 28
 
 
 class Modes:
@@ -97,11 +97,3 @@ def _new_block(m: Machine) -> None:
     block = m.function.append_basic_block("rounded")
     m.irb.branch(block)
     m.irb.position_at_end(block)
-
-
-def quiets(b: Builder, x: ir.Value) -> ir.Value:
-    """`x` with signalling NaNs made quiet."""
-    bits = {HALF: 16}.get(b.element(x)) or {"float": 32, "double": 64}[str(b.element(x))]
-    mantissa = {16: 10, 32: 23, 64: 52}[bits]
-    raw = b.bitcast(f"u{bits}", x)
-    return b.select(b.is_nan(x), b.bitcast(f"f{bits}", b.or_(raw, 1 << (mantissa - 1))), x)

@@ -78,10 +78,10 @@ def merge_half(m: Machine, ins: Instruction, reg: Reg, value: ir.Value) -> ir.Va
     b = m.b
     wide = b.zext("u32", b.bitcast("u16", value))
     high = reg.half == "h" or _high_half(ins)
-    if m.arch.generation == 9 and not high and not ins.opcode.traits.get("keeps_high"):
+    kept = high or "op_sel" in ins.modifiers or ins.opcode.traits.get("keeps_high")
+    if m.arch.generation == 9 and not kept:
         # gfx9 VALU writes zeros to the upper half of a 16-bit result (LLVM: zeroesHigh16BitsOfDest).
-        if "op_sel" not in ins.modifiers:
-            return wide
+        return wide
     old = m.read_row(reg)
     if high:
         return b.or_(b.and_(old, 0xFFFF), b.shl(wide, 16))

@@ -69,7 +69,7 @@ def packed_source(
     """Element `half` of a packed source: op_sel picks for the low result, op_sel_hi for the high."""
     chosen = ins.bit("op_sel_hi" if half else "op_sel", index, half)
     if width(slot.type) == 32:
-        value = _dword_of_pair(m, slot, operand, chosen)
+        value = m.b.bitcast(slot.type, m.read_dword(operand, chosen))
     else:
         word = _packed_word(m, slot.type, operand)
         value = m.b.bitcast(slot.type, m.b.trunc("u16", m.b.lshr(word, 16 * chosen)))
@@ -189,15 +189,6 @@ def _packed_word(m: Machine, kind: str, operand: Operand) -> ir.Value:
             pattern >>= 16
         return m.b.const("u32", pattern)
     return m.read_lanes(operand, "u32")
-
-
-def _dword_of_pair(m: Machine, slot: Slot, operand: Operand, chosen: int) -> ir.Value:
-    reg = operand.value
-    if isinstance(reg, Reg) and reg.file != "s":
-        return m.b.bitcast(slot.type, m.read_row(reg, chosen))
-    if isinstance(reg, Reg):
-        return m.b.bitcast(slot.type, m.b.splat(m.read_scalar_index(reg.index + chosen)))
-    return m.read_lanes(operand, slot.type)
 
 
 def as_integer(b: Builder, value: ir.Value) -> ir.Value:

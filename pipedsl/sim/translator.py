@@ -128,20 +128,14 @@ class Translator:
         m = self.m
         m.irb.position_at_end(self.blocks[leader])
         m.forget()
+        m.indexed = 0
         index = leader
         while True:
             ins = self.code[index]
             self.index = index
             m.next_address = code_address(index + 1)
             m.count()
-            try:
-                apply(m, ins)
-            except PipedslError:
-                raise
-            except (TypeError, ValueError, AssertionError, IndexError, KeyError) as error:
-                raise AssemblyError(
-                    f"line {ins.line}: the operands of {ins} do not fit: {error}."
-                ) from error
+            self.translate_one(ins)
             index += 1
             if ins.opcode.traits.get("flow"):
                 if not m.irb.block.is_terminated:
@@ -151,6 +145,17 @@ class Translator:
                 if not m.irb.block.is_terminated:
                     m.goto(self.blocks[index], backward=False)
                 return
+
+    def translate_one(self, ins: Instruction) -> None:
+        """Emit the effect of `ins`, which is instruction `index`."""
+        try:
+            apply(self.m, ins)
+        except PipedslError:
+            raise
+        except (TypeError, ValueError, AssertionError, IndexError, KeyError) as error:
+            raise AssemblyError(
+                f"line {ins.line}: the operands of {ins} do not fit: {error}."
+            ) from error
 
     def _jump(self) -> tuple[ir.Block, bool]:
         target = self._target(self.code[self.index])

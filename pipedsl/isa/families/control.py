@@ -62,6 +62,12 @@ def _swappc(m: Any, ins: Any) -> None:
     m.jump_indirect(target)
 
 
+def _call(m: Any, ins: Any) -> None:
+    m.write_scalar(ins.dsts[0][1], m.s.const("u64", m.next_address))
+    m.branch_if(None)
+
+
+_row("s_call_b64", "s:b64 = label", _call, Unit.BRANCH, flow="branch")
 _row("s_getpc_b64", "s:b64 =", _getpc, Unit.SALU)
 _row("s_setpc_b64", "= s:b64", _setpc, Unit.BRANCH, flow="indirect")
 _row("s_swappc_b64", "s:b64 = s:b64", _swappc, Unit.BRANCH, flow="indirect")
@@ -74,8 +80,7 @@ def _nothing(m: Any, ins: Any) -> None:
 for _name, _archs in {
     "s_nop": ALL, "s_sethalt": ALL, "s_setprio": ALL, "s_icache_inv": GFX9, "s_ttracedata": ALL,
     "s_inst_prefetch": GFX11, "s_set_inst_prefetch_distance": GFX11, "s_clause": RDNA,
-    "s_delay_alu": RDNA, "s_sendmsg": ALL, "s_code_end": RDNA, "s_round_mode": GFX11,
-    "s_denorm_mode": GFX11, "s_wait_alu": GFX12, "s_waitcnt_depctr": GFX11, "s_wait_idle": RDNA,
+    "s_delay_alu": RDNA, "s_sendmsg": ALL, "s_code_end": RDNA, "s_wait_alu": GFX12, "s_waitcnt_depctr": GFX11, "s_wait_idle": RDNA,
     "s_wait_event": RDNA, "s_version": RDNA, "s_dcache_inv": GFX9, "s_dcache_wb": GFX9,
     "s_prefetch_inst": GFX12, "s_prefetch_data": GFX12, "s_prefetch_inst_pc_rel": GFX12,
 }.items():  # fmt: skip

@@ -306,3 +306,65 @@ for _low, _high_half in (("l", "l"), ("l", "h"), ("h", "h"), ("h", "l")):
         "b32 = b32, b32",
         lambda b, x, y, f=_HALF[_low], g=_HALF[_high_half]: b.or_(f(b, x), b.shl(g(b, y), 16)),
     )
+
+
+# Masks of quads, bit doubling
+def _compress(b: Any, x: Any) -> Any:
+    """One bit per quad: whether any of its four bits is set."""
+    pairs = b.or_(x, b.lshr(x, 1))
+    bits = b.and_(b.or_(pairs, b.lshr(pairs, 2)), 0x1111111111111111)
+    for step, mask in ((3, 0x0303030303030303), (6, 0x000F000F000F000F), (12, 0x000000FF000000FF)):
+        bits = b.and_(b.or_(bits, b.lshr(bits, step)), mask)
+    if _width(b, x) == 64:
+        bits = b.and_(b.or_(bits, b.lshr(bits, 24)), 0xFFFF)
+    return bits
+
+
+def _double(b: Any, x: Any) -> Any:
+    """Every bit twice."""
+    wide = b.zext("u64", x)
+    for step, mask in (
+        (16, 0x0000FFFF0000FFFF), (8, 0x00FF00FF00FF00FF), (4, 0x0F0F0F0F0F0F0F0F),
+        (2, 0x3333333333333333), (1, 0x5555555555555555),
+    ):  # fmt: skip
+        wide = b.and_(b.or_(wide, b.shl(wide, step)), mask)
+    return b.or_(wide, b.shl(wide, 1))
+
+
+for _bits in (32, 64):
+    _row(f"s_quadmask_b{_bits}", f"b{_bits}, scc = b{_bits}", _nonzero(_compress))
+_row("s_bitreplicate_b64_b32", "b64 = b32", _double)
+
+
+# Registers chosen by M0
+def _move_relative(m: Any, ins: Any, *, source: Any, target: Any) -> None:
+    dwords = ins.dsts[0][0].dwords
+    value = (
+        m.read_scalar(ins.srcs[0][1], 32 * dwords)
+        if source is None
+        else m.load(
+            m.scalar_pointer_at(ins.srcs[0][1].value, source(m), dwords), m.s.type(f"u{32 * dwords}")
+        )
+    )
+    if target is None:
+        m.write_scalar(ins.dsts[0][1], value)
+    else:
+        m.store(value, m.scalar_pointer_at(ins.dsts[0][1].value, target(m), dwords))
+
+
+def _m0_field(first: int) -> Callable[[Any], Any]:
+    return lambda m: m.s.and_(m.s.lshr(m.read_m0(), first), 0x3FF)
+
+
+for _name, _bits, _source, _target in (
+    ("movrels", 32, lambda m: m.read_m0(), None), ("movrels", 64, lambda m: m.read_m0(), None),
+    ("movreld", 32, None, lambda m: m.read_m0()), ("movreld", 64, None, lambda m: m.read_m0()),
+    ("movrelsd_2", 32, _m0_field(0), _m0_field(16)),
+):  # fmt: skip
+    TABLE.add(
+        f"s_{_name}_b{_bits}",
+        f"s:b{_bits} = s:b{_bits}",
+        lambda m, i, s=_source, t=_target: _move_relative(m, i, source=s, target=t),
+        unit=Unit.SALU,
+        style="machine",
+    )

@@ -68,8 +68,7 @@ def sin_turns(b: Builder, x: ir.Value) -> ir.Value:
     half = b.math("copysign", b.const("f64", 0.5), turn)
     outer = b.fcmp(">", b.fabs(turn), 0.25)
     folded = b.select(outer, b.fsub(half, turn), turn)
-    value = b.fmul(folded, _polynomial(b, b.fmul(folded, folded), _SIN))
-    return value
+    return b.fmul(folded, _polynomial(b, b.fmul(folded, folded), _SIN))
 
 
 @lane_function("cos_turns", "f64")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -123,7 +124,7 @@ def decode(
         head = decode(mnemonic, first.strip(), arch, line=line, source=source)
         tail = decode(other_name, other_text, arch, line=line, source=source)
         return replace(head, partner=tail)
-    row = TABLE.find(mnemonic, arch)
+    row = _find_variant(mnemonic, text, arch) or TABLE.find(mnemonic, arch)
     if row is None and mnemonic.startswith("v_dual_"):
         row = TABLE.find(mnemonic.replace("v_dual_", "v_", 1), arch)
     if row is None or row.fidelity is Fidelity.UNSUPPORTED:
@@ -138,6 +139,21 @@ def decode(
     except ValueError as error:
         raise AssemblyError(f"line {line}: {mnemonic} {text}: {error}.") from None
     return Instruction(mnemonic, row, dsts, srcs, fields, line, source)
+
+
+# Flags that change the operands of a memory instruction: data go to LDS instead of registers, or
+# an atomic operation returns the old value (gfx90a and gfx11, gfx942 and gfx950, gfx12).
+_VARIANTS = (
+    ("lds", re.compile(r"\blds\b")),
+    ("rtn", re.compile(r"\b(glc|sc0|th:TH_ATOMIC_\w*RETURN)\b")),
+)
+
+
+def _find_variant(mnemonic: str, text: str, arch: str) -> Opcode | None:
+    for variant, flag in _VARIANTS:
+        if flag.search(text) and (row := TABLE.find(f"{mnemonic} {variant}", arch)):
+            return row
+    return None
 
 
 def _takes_text(row: Opcode) -> bool:

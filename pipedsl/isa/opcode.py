@@ -167,10 +167,15 @@ class OpcodeTable:
         archs: Iterable[str] = ARCHS,
         fidelity: Fidelity = Fidelity.EXACT,
         reason: str = "",
+        variant: str = "",
         **traits: Any,
     ) -> Opcode:
-        """Add a row for `names` (the canonical one first, then aliases, separated by blanks)."""
-        name, *aliases = names.split()
+        """Add a row for `names` (the canonical one first, then aliases, separated by blanks).
+
+        `variant` names a flag that gives the mnemonic other operands; the row's names carry it
+        behind a blank: ``buffer_load_dword lds``.
+        """
+        name, *aliases = (f"{name} {variant}".rstrip() for name in names.split())
         dsts, srcs = parse_signature(signature, style)
         row = Opcode(
             name, dsts, srcs, unit, meaning, style, tuple(aliases), frozenset(archs),

@@ -80,6 +80,8 @@ def _what(kind: int, address: int, width: int, launch: Launch, group: Group) -> 
         return f"an LDS access of {width} bytes at byte {address} {problem}"
     if kind == at.SCRATCH_BOUNDS:
         return f"a scratch access of {width} bytes at byte {address} is out of bounds"
+    if kind == at.SWIZZLED:
+        return "an access through a buffer resource that swizzles, which the simulator does not have"
     freed = launch.memory.find_freed(address)
     found = launch.memory.find(address)
     if found is None and freed is not None:

@@ -139,6 +139,7 @@ class Group:
         header[at.ENTRY // 8] = entry
         header[at.SCRATCH_POINTER // 8] = self.pointer + template.scratch_offset
         header[at.SCRATCH_LANE_BYTES // 8] = template.scratch_lane_bytes
+        header[at.WAVE_LANES // 8] = template.wave.lanes
         self._i32[at.WAVES // 4] = self._i32[at.LIVE // 4] = template.waves
         self._place_ids()
 

@@ -28,6 +28,7 @@ SCRATCH_POINTER = 104
 SCRATCH_LANE_BYTES = 112  # private segment bytes per lane, i64
 CLOCK = 120  # what s_memtime returns: instructions, i64
 CHECKED = 128  # pointer to the checked area; null in fast mode
+WAVE_LANES = 136  # lanes of a wave, i64
 TRACE = 248  # pointer to where traced micro-kernels note the addresses of one instruction
 GROUP_HEADER = 256
 
@@ -72,10 +73,12 @@ FAULTS = {
     7: "out of bounds of scratch",
     8: "trap",
     9: "jump to an address that is no label",
+    10: "register number out of range",
+    11: "a buffer resource that swizzles",
 }
 (
     OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNMAPPED, LDS_BOUNDS, LDS_MISALIGNED, SCRATCH_BOUNDS,
-    TRAP, BAD_JUMP,
+    TRAP, BAD_JUMP, BAD_REGISTER, SWIZZLED,
 ) = FAULTS  # fmt: skip
 
 # Device addresses: bits 32.. select a slot. Two slots are the flat apertures.

@@ -64,9 +64,16 @@ def test_partly_out_of_bounds_is_out_of_bounds():
         run(np.zeros(8, np.int32), 28, body)
 
 
-def test_misaligned():
+def test_stores_take_any_byte_address():
+    out = np.zeros(8, np.int32)
+    run(out, 2)
+    assert out.tolist() == [42 << 16, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_atomic_operations_need_natural_alignment():
+    body = STORE.replace("global_store_dword", "global_atomic_add")
     with pytest.raises(MemoryFault, match="an access of 4 bytes to out at byte 2 is misaligned"):
-        run(np.zeros(8, np.int32), 2)
+        run(np.zeros(8, np.int32), 2, body)
 
 
 def test_a_write_to_a_read_only_array():
@@ -87,9 +94,13 @@ def test_freed_memory_is_named():
 
 
 def test_lds_out_of_bounds_and_misaligned():
-    for address, message in ((64, "at byte 64 is outside the workgroup's 64 bytes"), (2, "at byte 2 is misaligned")):
+    for line, address, message in (
+        ("ds_read_b32 v1, v0", 64, "at byte 64 is outside the workgroup's 64 bytes"),
+        ("ds_read_b32 v1, v0", 61, "at byte 61 is outside the workgroup's 64 bytes"),
+        ("ds_add_u32 v0, v1", 2, "an LDS access of 4 bytes at byte 2 is misaligned"),
+    ):
         with pytest.raises(MemoryFault, match=message):
-            sim.execute(["ds_read_b32 v1, v0"], arch="gfx942", vgprs={0: address}, lds_bytes=64)
+            sim.execute([line], arch="gfx942", vgprs={0: address}, lds_bytes=64)
 
 
 def test_allocations_do_not_reach_each_other():

@@ -2,14 +2,18 @@
 
 from pipedsl.sim.micro import (
     atomics,
+    buffers,
     byte_functions,
     conversions,
+    crossbar,
     division,
+    lds,
     mathematics,
     matrix,
     memory,
     narrow_floats,
     ordering,
+    scalar,
     scheduler,
 )
 from pipedsl.sim.micro.registry import address, micro_key
@@ -17,14 +21,18 @@ from pipedsl.sim.micro.registry import address, micro_key
 __all__ = [
     "address",
     "atomics",
+    "buffers",
     "byte_functions",
     "conversions",
+    "crossbar",
     "division",
+    "lds",
     "mathematics",
     "matrix",
     "memory",
     "micro_key",
     "narrow_floats",
     "ordering",
+    "scalar",
     "scheduler",
 ]

@@ -75,8 +75,35 @@ class Micro:
         place = self.irb.add(self.irb.shl(lane, I64(3)), I64(layout.TRACE_ADDRESSES))
         self.store(address, record, place, 8)
 
+    @property
+    def observed(self) -> bool:
+        """Whether every access must be noted, so that none may be checked together with others."""
+        return self._trace_parts is not None
+
+    def place(self, pointer: ir.Value) -> ir.Value:
+        """`pointer`, the place of a checked access."""
+        return pointer
+
     def block(self, name: str) -> ir.Block:
         return self.function.append_basic_block(name)
+
+    def variable(self, kind: ir.Type, value: int | None) -> ir.Value:
+        """A mutable value that holds `value` from here on."""
+        with self.irb.goto_entry_block():
+            pointer = self.irb.alloca(kind)
+        self.irb.store(kind(value), pointer)
+        return pointer
+
+    @contextmanager
+    def when(self, condition: ir.Value) -> Iterator[None]:
+        """``if condition:``; the body may return."""
+        inside, after = self.block("then"), self.block("after")
+        self.irb.cbranch(condition, inside, after)
+        self.irb.position_at_end(inside)
+        yield
+        if not self.irb.block.is_terminated:
+            self.irb.branch(after)
+        self.irb.position_at_end(after)
 
     @contextmanager
     def loop(self, count: int | ir.Value) -> Iterator[ir.Value]:

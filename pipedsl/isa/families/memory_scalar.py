@@ -1,0 +1,46 @@
+"""SMEM: loads of scalar registers, and gfx9's scalar stores and atomics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipedsl.isa.families.memory_forms import INTEGER_ATOMICS
+from pipedsl.isa.opcode import ALL, GFX9, GFX12, TABLE, Unit
+
+
+def _row(names: str, signature: str, **traits: Any) -> None:
+    """A row; operands are data, base (a pointer, or a buffer resource), offset."""
+    TABLE.add(names, signature, None, unit=Unit.SMEM, style="memory", **traits)
+
+
+_WIDTHS = {
+    "dword b32": ("b32", ALL), "dwordx2 b64": ("b64", ALL), "dwordx4 b128": ("b128", ALL),
+    "dwordx8 b256": ("b256", ALL), "dwordx16 b512": ("b512", ALL), "b96": ("b96", GFX12),
+    "u8": ("u8", GFX12), "i8": ("i8", GFX12), "u16": ("u16", GFX12), "i16": ("i16", GFX12),
+}  # fmt: skip
+for _prefix, _base, _space in (("s_load", "b64", "scalar"), ("s_buffer_load", "b128", "scalar_buffer")):
+    for _words, (_form, _archs) in _WIDTHS.items():
+        _names = " ".join(f"{_prefix}_{word}" for word in _words.split())
+        _data = _form if _form[0] == "b" else "b32"
+        _row(
+            _names, f"s:{_data} = s:{_base}, s:b32", space=_space, kind="load", form=_form,
+            archs=_archs,
+        )  # fmt: skip
+
+for _prefix, _base, _space in (("s_store", "b64", "scalar"), ("s_buffer_store", "b128", "scalar_buffer")):
+    for _word, _form in (("dword", "b32"), ("dwordx2", "b64"), ("dwordx4", "b128")):
+        _row(
+            f"{_prefix}_{_word}", f"= s:{_form}, s:{_base}, s:b32", space=_space, kind="store",
+            form=_form, archs=GFX9,
+        )  # fmt: skip
+
+for _prefix, _base, _space in (("s_atomic", "b64", "scalar"), ("s_buffer_atomic", "b128", "scalar_buffer")):
+    for _atomic in INTEGER_ATOMICS:
+        _name = f"{_prefix}_{_atomic.names.split()[0]}"
+        _traits = {
+            "space": _space, "kind": "atomic", "op": _atomic.op, "bits": _atomic.bits,
+            "archs": GFX9,
+        }  # fmt: skip
+        _row(_name, f"= s:{_atomic.data}, s:{_base}, s:b32", returns=False, **_traits)
+        # The old value replaces the operand.
+        _row(_name, f"+s:{_atomic.data} = s:{_base}, s:b32", returns=True, variant="rtn", **_traits)

@@ -17,6 +17,7 @@ from numba.core import types
 
 from pipedsl.target.conversion import literal
 from pipedsl.target.folding import fold
+from pipedsl.target.narrow import is_eight_bits
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
@@ -52,7 +53,7 @@ def _binary(symbol: str, function: Any, inplace: Any, ints: Build, floats: Build
             return folded
         ty = common(a, b)
         if isinstance(ty, types.Float):
-            if floats is None:
+            if floats is None or is_eight_bits(ty):
                 raise TypeMismatch(
                     f"{symbol} is not defined for {dtype_name(ty)}.", "use integers."
                 )

@@ -8,7 +8,16 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from pipedsl.target.types import GLOBAL, LDS, STACK, Composite, register_type, registers
+from pipedsl.core.dtypes import DTYPES
+from pipedsl.target.types import (
+    GLOBAL,
+    LDS,
+    STACK,
+    Composite,
+    dtype_name,
+    register_type,
+    registers,
+)
 
 
 class Array(Composite):
@@ -135,6 +144,36 @@ class LocalArray(Composite):
     def registers(self) -> tuple[ir.Type, ...]:
         """A pointer to the stack, which LLVM turns into registers."""
         return (ir.PointerType(addrspace=STACK),)
+
+
+class Buffer(Composite):
+    """A buffer resource: base and size of an array, in four SGPRs.
+
+    Attributes
+    ----------
+    dtype : numba.types.Type
+    parameters : frozenset of int
+        As of `Array`.
+    """
+
+    def __init__(self, dtype: types.Type, parameters: frozenset[int]) -> None:
+        self.dtype = dtype
+        self.parameters = parameters
+        self._key = (dtype, parameters)
+        super().__init__(name=f"buffer({dtype})")
+
+    @property
+    def key(self) -> Hashable:
+        return self._key
+
+    @property
+    def item_bytes(self) -> int:
+        """Size of an element."""
+        return DTYPES[dtype_name(self.dtype)].bytes
+
+    def registers(self) -> tuple[ir.Type, ...]:
+        """LLVM's buffer resource pointer."""
+        return (ir.PointerType(addrspace=8),)
 
 
 class Object(Composite):

@@ -9,6 +9,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
+from pipedsl.core.dtypes import DTYPES, ml_dtypes
+from pipedsl.target.narrow import NarrowFloat, bfloat16, is_eight_bits
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
@@ -30,6 +32,8 @@ from pipedsl.target.types import (
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
+
+_F32, _I32, _I1 = ir.FloatType(), ir.IntType(32), ir.IntType(1)
 
 
 def convert(builder: ir.IRBuilder, value: Value, source: types.Type, target: types.Type) -> Value:
@@ -59,6 +63,10 @@ def literal(value: Any, target: types.Type) -> ir.Constant:
     if isinstance(target, types.Integer):
         bits = int(value) & ((1 << target.bitwidth) - 1)
         return ir.Constant(kind, bits - (bits >> (target.bitwidth - 1) << target.bitwidth))
+    if target == bfloat16:
+        return ir.Constant(kind, float(value))
+    if is_eight_bits(target):
+        return ir.Constant(kind, int(DTYPES[dtype_name(target)].numpy.type(value).view(np.uint8)))
     with np.errstate(over="ignore"):
         return ir.Constant(kind, float(np.dtype(dtype_name(target)).type(value)))
 
@@ -70,6 +78,12 @@ def convert_scalar(
     kind = register_type(target)
     if source == target:
         return value
+    if is_eight_bits(source):
+        wide = from_eight_bits(builder, value, source)
+        return convert_scalar(builder, wide, types.float32, target)
+    if is_eight_bits(target):
+        wide = convert_scalar(builder, value, source, types.float32)
+        return to_eight_bits(builder, wide, target)
     if target == types.boolean:
         zero = ir.Constant(value.type, 0 if not isinstance(source, types.Float) else 0.0)
         if isinstance(source, types.Float):
@@ -90,6 +104,28 @@ def convert_scalar(
     return (builder.zext if unsigned else builder.sext)(value, kind)
 
 
+def from_eight_bits(builder: ir.IRBuilder, value: ir.Value, source: types.Type) -> ir.Value:
+    """An eight-bit float as float32; the instruction has the arch's own format."""
+    name = f"llvm.amdgcn.cvt.f32.{_format(source)}"
+    kind = ir.FunctionType(_F32, [_I32, _I32])
+    callee = builder.module.declare_intrinsic(name, fnty=kind)
+    return builder.call(callee, [builder.zext(value, _I32), ir.Constant(_I32, 0)])
+
+
+def to_eight_bits(builder: ir.IRBuilder, value: ir.Value, target: types.Type) -> ir.Value:
+    """A float32 as an eight-bit float, round to nearest even."""
+    name = f"llvm.amdgcn.cvt.pk.{_format(target)}.f32"
+    kind = ir.FunctionType(_I32, [_F32, _F32, _I32, _I1])
+    callee = builder.module.declare_intrinsic(name, fnty=kind)
+    zero = ir.Constant(_I32, 0)
+    pair = builder.call(callee, [value, value, zero, ir.Constant(_I1, 0)])
+    return builder.trunc(pair, register_type(target))
+
+
+def _format(eight_bits: types.Type) -> str:
+    return "fp8" if "e4m3" in dtype_name(eight_bits) else "bf8"
+
+
 def explicit(target: types.Type, source: types.Type) -> Operation:
     """The conversion that a user writes as ``np.float32(x)``."""
     if scalar_type(source) is None:
@@ -102,6 +138,8 @@ def explicit(target: types.Type, source: types.Type) -> Operation:
         )
     if isinstance(target, types.Integer) and not np.isfinite(source.value):
         raise TypeMismatch(f"{source.value} cannot become {target}.")
+    if isinstance(target, NarrowFloat):
+        return known(Constant(float(source.value), target, weak=False))
     value = literal(source.value, target).constant
     if isinstance(target, types.Integer) and not target.signed:
         value &= (1 << target.bitwidth) - 1
@@ -109,11 +147,22 @@ def explicit(target: types.Type, source: types.Type) -> Operation:
 
 
 def _converter(target: types.Type) -> Typer:
-    return lambda compilation, value: explicit(target, value)
+    def typer(compilation: Compilation, value: types.Type) -> Operation:
+        for kind in (target, value):
+            if is_eight_bits(kind) and not isinstance(value, Constant):
+                name = dtype_name(kind)
+                feature = DTYPES[name].feature
+                assert feature is not None
+                compilation.require(feature, f"conversion of {name}")
+        return explicit(target, value)
+
+    return typer
 
 
 for _name, _scalar in SCALARS.items():
-    implements(_scalar, np.dtype(_name).type)(_converter(_scalar))
+    implements(_scalar)(_converter(_scalar))
+    if _name in np.sctypeDict or ml_dtypes is not None:
+        implements(DTYPES[_name].numpy.type)(_converter(_scalar))
 
 
 @implements(builtins.bool)

@@ -11,16 +11,23 @@ from typing import Any, NoReturn
 
 from pipedsl.core.current import current_arch
 from pipedsl.core.errors import KernelError
+from pipedsl.target.matrix_table import NAMES
 from pipedsl.target.vector_type import VectorType, vec
 
 __all__ = [
     "Index3",
     "VectorType",
     "any_lane",
+    "asm",
     "barrier",
     "bitcast",
     "block_dim",
     "block_idx",
+    "buffer",
+    "buffer_load",
+    "buffer_load_to_lds",
+    "buffer_store",
+    "clock",
     "counter_load",
     "counter_signal",
     "element",
@@ -31,8 +38,12 @@ __all__ = [
     "lane_id",
     "load",
     "local",
+    "mfma",
     "permlane32_swap",
     "rint",
+    "sched_barrier",
+    "sched_group_barrier",
+    "setprio",
     "shared",
     "sleep",
     "static_check",
@@ -40,8 +51,10 @@ __all__ = [
     "store",
     "thread_idx",
     "vec",
+    "waitcnt",
     "wave_id",
     "wave_size",
+    *NAMES,
 ]
 
 
@@ -173,6 +186,107 @@ def store(array: Any, index: Any, value: Any) -> None:
 def bitcast(value: Any, kind: Any) -> Any:
     """The bits of a number or vector as another dtype or ``gpu.vec(...)`` of the same size."""
     _device_only("bitcast()")
+
+
+def buffer(array: Any, size: int | None = None) -> Any:
+    """A buffer resource over a C-contiguous global array below 4 GiB.
+
+    Parameters
+    ----------
+    array : array in global memory
+    size : int, optional
+        Elements in range; the array's size by default.
+    """
+    _device_only("buffer()")
+
+
+def buffer_load(buffer: Any, index: int, count: int = 1, base: int = 0) -> Any:
+    """`count` elements at ``index + base``; 0 out of range.
+
+    `index` is per lane (a VGPR), `base` uniform (an SGPR); `count` elements take 1 to 16 bytes.
+    """
+    _device_only("buffer_load()")
+
+
+def buffer_store(buffer: Any, index: int, value: Any, base: int = 0) -> None:
+    """Store a number or vector at ``index + base``; out of range, nothing."""
+    _device_only("buffer_store()")
+
+
+def buffer_load_to_lds(
+    buffer: Any, index: int, array: Any, start: int, count: int = 1, base: int = 0
+) -> None:
+    """Copy to LDS without registers: lane i's elements land at ``start + i * count``.
+
+    `start` is uniform. 4 bytes per lane on gfx90a and gfx942, also 12 and 16 on gfx950. The copy is
+    done when ``vmcnt`` says so: see `waitcnt`.
+    """
+    _device_only("buffer_load_to_lds()")
+
+
+def setprio(priority: int) -> None:
+    """Priority of the wave against the others of its SIMD, 0 (normal) to 3."""
+    _device_only("setprio()")
+
+
+def sched_barrier(mask: int = 0) -> None:
+    """Let the compiler move only the instruction kinds of `mask` across (LLVM AMDGPUUsage)."""
+    _device_only("sched_barrier()")
+
+
+def sched_group_barrier(mask: int, size: int, group: int = 0) -> None:
+    """Ask for `size` instructions of the kinds in `mask` here, in order within `group`."""
+    _device_only("sched_group_barrier()")
+
+
+def waitcnt(vmcnt: int | None = None, lgkmcnt: int | None = None, vscnt: int | None = None) -> None:
+    """Wait until at most so many of the wave's accesses are in flight.
+
+    On gfx12 the names stand for ``loadcnt``, ``dscnt`` and ``storecnt``; on gfx9 stores count in
+    ``vmcnt``.
+    """
+    _device_only("waitcnt()")
+
+
+def clock() -> int:
+    """The shader clock, int64: ``s_memtime`` on gfx9, the cycle counter elsewhere."""
+    _device_only("clock()")
+
+
+def asm(text: str, *operands: Any) -> Any:
+    """Inline assembly: ``gpu.asm("v_add_f32 $0, $1, $2", np.float32, x, y)``.
+
+    A dtype or ``gpu.vec(...)`` as first operand is the result's type; `$0` is then the result.
+    Operands are in VGPRs. Memory is taken to change; waits inside the text are the writer's duty.
+    """
+    _device_only("asm()")
+
+
+def mfma(a: Any, b: Any, c: Any) -> Any:
+    """``a @ b + c`` of the wave's tiles, by the arch's instruction for the operands' types.
+
+    MFMA on gfx9, WMMA on gfx11 and gfx12. What a lane holds of each tile is in the tables of the
+    docs page "Matrix instructions"; the instructions also have functions of their own names, e.g.
+    ``gpu.mfma_f32_16x16x16_f16``.
+    """
+    _device_only("mfma()")
+
+
+class MatrixFunction:
+    """One matrix instruction: ``a @ b + c`` of the wave's tiles."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, a: Any, b: Any, c: Any) -> Any:
+        """Raise: matrix instructions exist in kernels only."""
+        _device_only(f"{self.__name__}()")
+
+    def __repr__(self) -> str:
+        return f"gpu.{self.__name__}"
+
+
+globals().update({name: MatrixFunction(name) for name in NAMES})
 
 
 def barrier() -> None:

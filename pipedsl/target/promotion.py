@@ -20,6 +20,7 @@ import numpy as np
 from numba.core import types
 
 from pipedsl.target.composites import Array
+from pipedsl.target.narrow import NarrowFloat, bfloat16
 from pipedsl.target.operations import TypeMismatch
 from pipedsl.target.types import SCALARS, Constant, dtype_name, is_scalar
 
@@ -47,9 +48,18 @@ def _join(a: types.Type, b: types.Type) -> types.Type:
     a_float, b_float = isinstance(a, types.Float), isinstance(b, types.Float)
     if a_float != b_float:
         return a if a_float else b
+    if a_float and (isinstance(a, NarrowFloat) or isinstance(b, NarrowFloat)):
+        return _join_narrow(a, b)
     if {a, b} == {types.int64, types.uint64}:
         return types.uint64
     return SCALARS[np.promote_types(dtype_name(a), dtype_name(b)).name]
+
+
+def _join_narrow(a: types.Type, b: types.Type) -> types.Type:
+    """Two different floats, one of which is bfloat16 or has eight bits."""
+    if a.bitwidth == b.bitwidth == 8 or {a, b} == {bfloat16, types.float16}:
+        return types.float32
+    return max(a, b, key=lambda ty: ty.bitwidth)
 
 
 def unify(a: types.Type, b: types.Type) -> types.Type | None:

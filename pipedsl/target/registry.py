@@ -3,6 +3,7 @@
 from pipedsl.target import (  # noqa: F401
     arithmetic,
     arrays,
+    buffers,
     checks,
     comparison,
     conversion,
@@ -10,7 +11,9 @@ from pipedsl.target import (  # noqa: F401
     lanes,
     local,
     mathematics,
+    matrix,
     memory,
+    scheduling,
     sequences,
     sign,
     sync,

@@ -15,17 +15,20 @@ from llvmlite import ir
 from numba.core import types
 
 from pipedsl.core.dtypes import DTYPES
+from pipedsl.target.narrow import BFLOAT, EIGHT_BITS, bfloat16
 
 GLOBAL, LDS, STACK = 1, 3, 5
 """LLVM address spaces of memory, of a workgroup's local data share and of a lane's stack."""
 
 SCALARS: dict[str, types.Type] = {
-    name: types.boolean if name == "bool" else getattr(types, name) for name in DTYPES
+    name: {"bool": types.boolean, "bfloat16": bfloat16, **EIGHT_BITS}.get(name)
+    or getattr(types, name)
+    for name in DTYPES
 }
 
 _NAMES = {scalar: name for name, scalar in SCALARS.items()}
 
-_LLVM = {"half": ir.HalfType(), "float": ir.FloatType(), "double": ir.DoubleType()} | {
+_LLVM = {"half": ir.HalfType(), "bfloat": BFLOAT, "float": ir.FloatType(), "double": ir.DoubleType()} | {
     f"i{bits}": ir.IntType(bits) for bits in (8, 16, 32, 64)
 }
 

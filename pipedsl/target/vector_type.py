@@ -59,7 +59,7 @@ def vec(dtype: Any, count: int) -> VectorType:
     KernelTypeError
         If `dtype` is not supported in kernels, or `count` is not 2, 3, 4, 8, 16 or 32.
     """
-    name = np.dtype(dtype).name
+    name = dtype if isinstance(dtype, str) and dtype in DTYPES else np.dtype(dtype).name
     if name not in DTYPES or name == "bool":
         raise KernelTypeError(
             f"there are no vectors of {name}.", fix=f"use one of {', '.join(DTYPES)}."

@@ -13,6 +13,7 @@ from pipedsl.target.arrays import check_index, element_pointer, item_bytes
 from pipedsl.target.composites import Array, Vector
 from pipedsl.target.conversion import convert_scalar
 from pipedsl.target.memory import dtype_of
+from pipedsl.target.narrow import is_eight_bits
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
@@ -22,7 +23,7 @@ from pipedsl.target.operations import (
     known,
 )
 from pipedsl.target.promotion import common, scalar_type
-from pipedsl.target.types import SCALARS, Constant, constant, register_type
+from pipedsl.target.types import SCALARS, Constant, constant, dtype_name, register_type
 from pipedsl.target.vector_type import VectorType
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ def _vec(compilation: Compilation, dtype: types.Type, count: types.Type) -> Oper
     if not isinstance(count, Constant):
         raise TypeMismatch("gpu.vec() takes a compile-time constant as count.")
     scalar = dtype_of(dtype)
-    name = next(key for key, value in SCALARS.items() if value == scalar)
-    return known(Constant(gpu.vec(name, count.value)))
+    return known(Constant(gpu.vec(dtype_name(scalar), count.value)))
 
 
 def construct(compilation: Compilation, kind: VectorType, args: Sequence[types.Type]) -> Operation:
@@ -130,7 +130,7 @@ def _load(
     source = _checked(array, index, "load")
     if not isinstance(count, Constant) or not isinstance(count.value, int):
         raise TypeMismatch("gpu.load() takes a compile-time constant as count.")
-    target = Vector(source.dtype, gpu.vec(str(source.dtype), count.value).count)
+    target = Vector(source.dtype, gpu.vec(dtype_name(source.dtype), count.value).count)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, source, values[0], index, values[1])
@@ -243,7 +243,7 @@ def elementwise(
         raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
     target = Vector(common(*kinds), counts.pop())
     function = floats if isinstance(target.dtype, types.Float) else ints
-    if function is None:
+    if function is None or is_eight_bits(target.dtype):
         raise TypeMismatch(f"{symbol} is not defined for {a} and {b}.")
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:

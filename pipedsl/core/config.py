@@ -94,6 +94,7 @@ KNOBS: dict[str, Knob] = {
             "rounding of simulated matrix instructions: fast (host FMA) or exact (as the hardware)",
         ),
         Knob("seed", lambda: 0, int, "seed of the simulator's wave scheduling"),
+        Knob("check", lambda: False, _flag, "whether simulator launches look for missing waits"),
         Knob("threads", lambda: os.cpu_count() or 1, _positive, "host threads of one simulated launch"),
     )
 }  # fmt: skip

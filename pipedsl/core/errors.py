@@ -192,9 +192,16 @@ class HipError(DeviceError):
 
 
 class SimulationError(PipedslError):
-    """The simulator refused or stopped the code."""
+    """The simulator refused or stopped the code.
+
+    Attributes
+    ----------
+    findings : tuple of pipedsl.core.findings.Finding
+        What a checked run had found before it stopped.
+    """
 
     code = "P600"
+    findings: tuple = ()
 
 
 class AssemblyError(SimulationError):

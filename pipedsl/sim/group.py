@@ -159,6 +159,10 @@ class Group:
         self._i64[at.STEP_LIMIT // 8] = min(budget, (1 << 62) - 1)
         self._i64[at.RANDOM // 8] = seed & 0x7FFFFFFFFFFFFFFF
 
+    def set_checked_area(self, address: int) -> None:
+        """Run in checked mode, with the books at `address`."""
+        self._i64[at.CHECKED // 8] = address
+
     @property
     def steps(self) -> int:
         """Wave instructions executed."""

@@ -53,6 +53,7 @@ FAULT_INSTRUCTION = 40  # i32
 FAULT_BYTES = 44  # i32
 MODE = 48  # the MODE register, i32
 WAVE_INDEX = 52  # i32
+CHECKED_WAVE = 56  # pointer to the wave's record in the checked area
 SCALARS = 64  # 128 dwords, numbered as in the encodings (vcc 106, ttmp 108, m0 124, exec 126)
 WAVE_HEADER = SCALARS + 128 * 4
 

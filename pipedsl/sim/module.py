@@ -19,13 +19,14 @@ from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.metadata import KernelMetadata
 from pipedsl.sim import micro
 from pipedsl.sim.arguments import pack_arguments
+from pipedsl.sim.checked.translator import CheckedTranslator
 from pipedsl.sim.jit import Linked, host
 from pipedsl.sim.layout import WaveLayout
 from pipedsl.sim.memory import Memory
 from pipedsl.sim.reader import Program, read_program
 from pipedsl.sim.run import Launch, RunStats, run
 from pipedsl.sim.sgprs import mode_register
-from pipedsl.sim.translator import ENTRY_SYMBOL, translate
+from pipedsl.sim.translator import ENTRY_SYMBOL, Translator
 from pipedsl.sim.version import FINGERPRINT
 
 
@@ -77,7 +78,7 @@ class Kernel:
         _check(self.metadata, self.arch)
         self._text_key = text_key
         self._lock = threading.Lock()
-        self._code: dict[str, Linked] = {}
+        self._code: dict[tuple[str, bool], Linked] = {}
 
     @property
     def arch(self) -> Arch:
@@ -99,21 +100,23 @@ class Kernel:
             return WaveLayout(meta.wave_size, vgprs, max(total - vgprs, 0))
         return WaveLayout(meta.wave_size, total, 0)
 
-    def code(self) -> Linked:
+    def code(self, checked: bool = False) -> Linked:
         """The translated kernel, from memory, disk or the translator."""
-        with self._lock:
         matrix = config.matrix
-            if matrix not in self._code:
-                self._code[matrix] = self._link(matrix)
-            return self._code[matrix]
+        with self._lock:
+            if (matrix, checked) not in self._code:
+                self._code[matrix, checked] = self._link(matrix, checked)
+            return self._code[matrix, checked]
 
-    def _link(self, matrix: str) -> Linked:
+    def _link(self, matrix: str, checked: bool) -> Linked:
         cache = FileCache("sim")
-        key = content_key(self._text_key, self.name, matrix, FINGERPRINT, host().key("", 0))
+        variant = f"{matrix} {'checked' if checked else 'fast'}"
+        key = content_key(self._text_key, self.name, variant, FINGERPRINT, host().key("", 0))
         found = cache.get(key) if self._text_key else None
         if found is None:
             entry, mode = self.program.labels[self.name], mode_register(self.metadata)
-            translation = translate(self.program, entry, self.wave, mode, matrix)
+            translator = CheckedTranslator if checked else Translator
+            translation = translator(self.program, entry, self.wave, mode, matrix).run()
             image = host().compile(translation.text, 0)
             header = json.dumps(list(translation.micros.items())).encode()
             if self._text_key:
@@ -138,6 +141,7 @@ class Kernel:
         step_budget: int | None = None,
         seed: int | None = None,
         sources: Mapping[str, str] | None = None,
+        check: bool | None = None,
     ) -> RunStats:
         """Run on prepared memory and kernel arguments.
 
@@ -156,6 +160,9 @@ class Kernel:
             Overrides of ``config.step_budget`` and ``config.seed``.
         sources : mapping of str to str, optional
             Text of source files that ``.loc`` names, for error messages.
+        check : bool, optional
+            Checked mode: operations complete as late as the ISA allows, and what uses them too early
+            is reported in the result's `findings`. ``config.check`` by default.
 
         Raises
         ------
@@ -163,7 +170,8 @@ class Kernel:
         LaunchError
             If the block or LDS does not fit.
         """
-        launch = Launch(self, memory, grid, block, kernarg, lds_bytes, sources or {})
+        checked = config.check if check is None else check
+        launch = Launch(self, memory, grid, block, kernarg, lds_bytes, sources or {}, checked)
         return run(launch, workgroups, step_budget, seed)
 
     def launch(
@@ -173,6 +181,9 @@ class Kernel:
         args: Sequence[Any],
         lds_bytes: int = 0,
         workgroups: Sequence[int] | None = None,
+        *,
+        seed: int | None = None,
+        check: bool | None = None,
     ) -> RunStats:
         """Run with arguments in metadata order.
 
@@ -184,11 +195,16 @@ class Kernel:
             arguments are filled in where the metadata names their kind and may be left out.
         lds_bytes : int
         workgroups : sequence of int, optional
+        seed, check : optional
+            As in `run`.
         """
         grid3, block3 = _triple(grid, "grid"), _triple(block, "block")
         memory = Memory()
         kernarg = pack_arguments(self.metadata, args, memory, grid3, block3, lds_bytes)
-        return self.run(memory, grid3, block3, kernarg, lds_bytes=lds_bytes, workgroups=workgroups)
+        return self.run(
+            memory, grid3, block3, kernarg, lds_bytes=lds_bytes, workgroups=workgroups, seed=seed,
+            check=check,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<sim.Kernel {self.name} for {self.program.arch}>"

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipedsl.core.config import config
-from pipedsl.core.errors import LaunchError
+from pipedsl.core.errors import LaunchError, SimulationError
+from pipedsl.core.findings import Finding, IdleWait
 from pipedsl.sim import layout as at
 from pipedsl.sim import micro
+from pipedsl.sim.checked.area import Area, Checker
 from pipedsl.sim.faults import raise_outcome
 from pipedsl.sim.group import Group, GroupTemplate
 from pipedsl.sim.memory import Memory
@@ -35,11 +37,17 @@ class RunStats:
     instructions : int
         Wave instructions executed.
     workgroups, waves : int
+    findings : tuple of Finding
+        What the checked mode reports; empty in fast mode.
+    idle_waits : tuple of IdleWait
+        In checked mode, fields of executed waits that never proved anything.
     """
 
     instructions: int
     workgroups: int
     waves: int
+    findings: tuple[Finding, ...] = ()
+    idle_waits: tuple[IdleWait, ...] = ()
 
 
 class Launch:
@@ -54,13 +62,15 @@ class Launch:
         kernarg: bytes,
         lds_bytes: int,
         sources: Mapping[str, str],
+        checked: bool = False,
     ) -> None:
         self.kernel = kernel
         self.memory = memory
         self.grid = grid
         self.sources = sources
-        self.code = kernel.code()
+        self.code = kernel.code(checked)
         self.template = GroupTemplate(kernel, memory, grid, block, kernarg, lds_bytes)
+        self.checker = Checker(kernel, self.template, sources) if checked else None
         self.total = grid[0] * grid[1] * grid[2]
 
     def group(self, index: int) -> Group:
@@ -89,9 +99,14 @@ def run(
             pool.work()
         else:
             pool.work_on(workers)
+    except SimulationError as error:
+        error.findings = pool.findings()
+        raise
     finally:
         launch.template.close()
-    return RunStats(pool.instructions, len(ids), len(ids) * launch.template.waves)
+    idle = launch.checker.idle_waits() if launch.checker else ()
+    waves = len(ids) * launch.template.waves
+    return RunStats(pool.instructions, len(ids), waves, pool.findings(), idle)
 
 
 def run_one(launch: Launch, group: Group, budget: int) -> None:
@@ -121,7 +136,15 @@ class _Pool:
         self.running: set[Group] = set()
         self.lock = threading.Lock()
         self.stop = False
-        self.enter = _RUN(micro.address(micro.micro_key("run_group")))
+        self.checker = launch.checker
+        self.areas: dict[Group, Area] = {}
+        key = micro.micro_key("run_group", 1) if self.checker else micro.micro_key("run_group")
+        self.enter = _RUN(micro.address(key))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What has been found so far, in the order of workgroups and text."""
+        found = self.checker.findings if self.checker else []
+        return tuple(sorted(found, key=lambda f: (f.line, f.code, f.workgroup, f.wave)))
 
     def work_on(self, workers: int) -> None:
         with ThreadPoolExecutor(workers) as executor:
@@ -154,6 +177,8 @@ class _Pool:
                     continue
                 self.instructions += group.steps
                 self.resident -= 1
+                if self.checker:
+                    self.checker.collect(group, self.areas.pop(group))
             if outcome not in (at.FINISHED, at.STOPPED):
                 raise_outcome(outcome, group, self.launch, self.budget)
             group.recycle()
@@ -167,9 +192,10 @@ class _Pool:
                 index = next(self.ids, None)
                 if index is not None:
                     group = self.launch.group(index)
-                    group.prepare(
-                        _SLICE_STEPS, self.budget, self.seed and self.seed * 2654435761 + index + 1
-                    )
+                    seed = self.seed and self.seed * 2654435761 + index + 1
+                    group.prepare(_SLICE_STEPS, self.budget, seed)
+                    if self.checker:
+                        self.areas[group] = self.checker.attach(group, seed)
                     self.resident += 1
             if group is None and self.paused:
                 group = self.paused.popleft()

@@ -11,6 +11,7 @@ from llvmlite import ir
 from pipedsl.sim import layout
 from pipedsl.sim.builder import I8, I32, I64, LLVM_TYPES, PTR, Builder, micro_symbol
 from pipedsl.sim.jit import Linked, host
+from pipedsl.sim.micro.trial import note_access, stand_in
 
 MicroBody = Callable[..., None]
 _BODIES: dict[str, tuple[MicroBody, Callable[..., list[ir.Type]]]] = {}
@@ -27,9 +28,14 @@ class Micro:
     ----------
     args : tuple of ir.Value
         Behind group and wave.
+    trial : bool
+        Whether accesses are only noted, not performed (see `trial`).
     """
 
-    def __init__(self, key: tuple, kinds: list[ir.Type], *, traced: bool = False) -> None:
+    def __init__(
+        self, key: tuple, kinds: list[ir.Type], *, traced: bool = False, trial: bool = False
+    ) -> None:
+        self.trial = trial
         self.module = ir.Module(micro_symbol(key))
         kind = ir.FunctionType(I32, [PTR, PTR, *kinds])
         self.function = ir.Function(self.module, kind, micro_symbol(key))
@@ -64,6 +70,8 @@ class Micro:
 
     def trace(self, space: int, address: ir.Value, width: int, lane: ir.Value) -> None:
         """In a traced micro-kernel: note that `lane` accesses `width` bytes at `address`."""
+        if self.trial:
+            note_access(self, space, address, width)
         part = self._trace_parts
         if part is None or part >= layout.TRACE_PARTS:
             return
@@ -78,11 +86,11 @@ class Micro:
     @property
     def observed(self) -> bool:
         """Whether every access must be noted, so that none may be checked together with others."""
-        return self._trace_parts is not None
+        return self.trial or self._trace_parts is not None
 
     def place(self, pointer: ir.Value) -> ir.Value:
-        """`pointer`, the place of a checked access."""
-        return pointer
+        """`pointer`, the place of a checked access; in a trial, memory that stands in for it."""
+        return stand_in(self) if self.trial else pointer
 
     def block(self, name: str) -> ir.Block:
         return self.function.append_basic_block(name)
@@ -188,7 +196,8 @@ def _function_text(key: tuple) -> str:
 def micro_key(name: str, *parameters: int | str) -> tuple:
     """Key of one micro-kernel: its name and the parameters that specialise it.
 
-    ``("traced", *key)`` is the micro-kernel `key` that also notes the addresses it accesses.
+    ``("traced", *key)`` is the micro-kernel `key` that also notes the addresses it accesses,
+    ``("trial", *key)`` the one that only notes them.
     """
     return (name, *parameters)
 
@@ -197,10 +206,10 @@ def build_text(key: tuple) -> str:
     """LLVM IR of the micro-kernel or lane function `key`."""
     if key[0] in _FUNCTIONS:
         return _function_text(key)
-    traced = key[0] == "traced"
-    name, *parameters = key[1:] if traced else key
+    traced, trial = key[0] == "traced", key[0] == "trial"
+    name, *parameters = key[1:] if traced or trial else key
     body, kinds = _BODIES[name]
-    k = Micro(key, kinds(*parameters), traced=traced)
+    k = Micro(key, kinds(*parameters), traced=traced, trial=trial)
     body(k, *parameters)
     return str(k.module)
 

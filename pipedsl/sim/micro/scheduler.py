@@ -6,17 +6,19 @@ from llvmlite import ir
 
 from pipedsl.sim import layout as at
 from pipedsl.sim.builder import I32, I64, PTR
+from pipedsl.sim.checked.turns import complete_all, count_round, pass_turn
 from pipedsl.sim.micro.registry import Micro, micro_kernel
 
 QUANTUM = 4096  # instructions that a wave may run before another gets the core
 
 
-@micro_kernel("run_group", list)
-def run_group(k: Micro) -> None:
+@micro_kernel("run_group", lambda checked=0: [])
+def run_group(k: Micro, checked: int = 0) -> None:
     """Run the waves of a group in turns until it finishes, fails, or the slice is used up.
 
     Round robin with a fixed quantum when the group's random state is 0; otherwise the first wave
     of a round and every quantum are drawn from it, so a seed is one reproducible interleaving.
+    Where `checked`, operations in flight complete between the turns.
     """
     irb, group = k.irb, k.group
     count = irb.zext(k.load(I32, group, at.WAVES), I64)
@@ -31,15 +33,19 @@ def run_group(k: Micro) -> None:
     irb.position_at_end(round_start)
     first = _draw(k)
     irb.store(I32(0), progressed)
+    if checked:
+        count_round(k)
     with k.loop(count) as turn:
         index = irb.urem(irb.add(first, turn), count)
         wave = k.at(group, irb.add(I64(at.GROUP_HEADER), irb.mul(index, stride)))
+        if checked:
+            pass_turn(k, wave, irb.trunc(index, I32))
         ready, skip = k.block("ready"), k.block("skip")
         irb.cbranch(_can_run(k, wave), ready, skip)
         irb.position_at_end(ready)
         irb.store(I32(1), progressed)
         k.store(irb.trunc(index, I32), group, at.CURRENT)
-        _turn(k, entry, wave)
+        _turn(k, entry, wave, checked)
         irb.branch(skip)
         irb.position_at_end(skip)
     _verdict(k, progressed, limit, slice_end, round_start)
@@ -67,7 +73,7 @@ def _can_run(k: Micro, wave: ir.Value) -> ir.Value:
     return irb.or_(ready, irb.and_(waiting, released))
 
 
-def _turn(k: Micro, entry: ir.Value, wave: ir.Value) -> None:
+def _turn(k: Micro, entry: ir.Value, wave: ir.Value, checked: int) -> None:
     """Give one wave the core and account for what it did."""
     irb = k.irb
     random = _draw(k)
@@ -87,6 +93,8 @@ def _turn(k: Micro, entry: ir.Value, wave: ir.Value) -> None:
     irb.position_at_end(fault)
     k.ret(at.FAULTED)
     irb.position_at_end(ended)
+    if checked:
+        complete_all(k, wave)
     live = irb.sub(k.load(I32, k.group, at.LIVE), I32(1))
     k.store(live, k.group, at.LIVE)
     release_barrier(k, live)

@@ -1,0 +1,1 @@
+"""The checked mode: operations complete as late as the ISA allows, and early use is reported."""

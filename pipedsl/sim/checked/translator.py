@@ -1,0 +1,30 @@
+"""From the instructions of a kernel to a host function that runs it in checked mode."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pipedsl.isa.instruction import Instruction
+from pipedsl.sim.checked import clocks, commit, issue, wait  # noqa: F401  (registers micro-kernels)
+from pipedsl.sim.checked.dataflow import facts, pending_registers
+from pipedsl.sim.checked.emit import CheckedMachine
+from pipedsl.sim.translator import Translation, Translator
+
+
+class CheckedTranslator(Translator):
+    """Translates one kernel for the checked mode."""
+
+    machine = CheckedMachine
+
+    def run(self) -> Translation:
+        m = cast(CheckedMachine, self.m)
+        m.facts = {i: facts(self.code[i], m.arch, m.layout) for i in self._reachable()}
+        m.pending = pending_registers(self.entry, m.facts, self._successors)
+        return super().run()
+
+    def translate_one(self, ins: Instruction) -> None:
+        m = cast(CheckedMachine, self.m)
+        m.before(self.index, ins)
+        super().translate_one(ins)
+        if not m.irb.block.is_terminated:
+            m.after(self.index, ins)

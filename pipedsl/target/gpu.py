@@ -54,8 +54,8 @@ __all__ = [
     "waitcnt",
     "wave_id",
     "wave_size",
-    *NAMES,
 ]
+__all__ += list(NAMES)
 
 
 def _device_only(name: str) -> NoReturn:

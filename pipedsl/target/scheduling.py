@@ -12,7 +12,7 @@ from pipedsl.target import gpu
 from pipedsl.target.composites import Vector
 from pipedsl.target.operations import Operation, TypeMismatch, Value, implements
 from pipedsl.target.promotion import scalar_type
-from pipedsl.target.types import Constant, register_type
+from pipedsl.target.types import SCALARS, Constant, register_type
 from pipedsl.target.vector_type import VectorType
 from pipedsl.target.vectors import vector_of
 
@@ -156,8 +156,7 @@ def _result_kind(arg: types.Type) -> Any:
     if isinstance(arg, Constant) and isinstance(arg.value, VectorType):
         return vector_of(arg.value)
     if isinstance(arg, Constant) and isinstance(arg.value, type):
-        from_dtype = getattr(types, getattr(arg.value, "__name__", ""), None)
-        return from_dtype
+        return SCALARS.get(arg.value.__name__)
     return None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipedsl.isa.metadata import KernelMetadata
+from pipedsl.sim import layout
 
 if TYPE_CHECKING:
     from pipedsl.sim.module import Kernel
@@ -23,6 +24,11 @@ _USER = (
     ("user_sgpr_private_segment_size", 1),
 )
 _SYSTEM = ("system_sgpr_workgroup_id_x", "system_sgpr_workgroup_id_y", "system_sgpr_workgroup_id_z")
+# Buffer resource of the private segment: its aperture as base, swizzled by lane, unbounded. Kernels
+# add the wave's offset to the base; here every wave has offset 0 in an aperture of its own.
+_PRIVATE_RESOURCE = (
+    layout.PRIVATE_APERTURE << 32 | 1 << 63 | 0xFFFFFFFF << 64 | 1 << (96 + 23)
+)  # fmt: skip
 
 
 def initial_sgprs(
@@ -35,6 +41,7 @@ def initial_sgprs(
         if not descriptor.get(name):
             continue
         word = {
+            "user_sgpr_private_segment_buffer": _PRIVATE_RESOURCE,
             "user_sgpr_kernarg_segment_ptr": addresses["kernarg"],
             "user_sgpr_dispatch_ptr": addresses["packet"],
             "user_sgpr_private_segment_size": kernel.metadata.scratch_bytes,

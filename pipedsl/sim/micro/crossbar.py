@@ -16,6 +16,11 @@ def _other_lane(k: Micro, lanes: int, address: ir.Value, lane: ir.Value, offset:
     return k.irb.zext(k.irb.and_(k.irb.lshr(place, I32(2)), I32(lanes - 1)), I64)
 
 
+def _zeroed(k: Micro, lanes: int) -> ir.Value:
+    """A row of zeros outside the register file."""
+    return k.variable(ir.ArrayType(I32, lanes), None)
+
+
 def _value(k: Micro, row: ir.Value, lane: ir.Value, lanes: int) -> ir.Value:
     return k.irb.load(lane_slot(k, row, lane, 0, lanes), align=4, typ=I32)
 
@@ -34,7 +39,7 @@ def lanes_gather(k: Micro, lanes: int, inactive: int) -> None:
     """
     row, address, data, offset = k.args
     mask = exec_bits(k, lanes)
-    staged = k.variable(ir.ArrayType(I32, lanes), None)
+    staged = _zeroed(k, lanes)
     with k.active_lanes(mask) as lane:
         source = _other_lane(k, lanes, address, lane, offset)
         value = _value(k, data, source, lanes)
@@ -55,7 +60,7 @@ def lanes_scatter(k: Micro, lanes: int) -> None:
     """
     row, address, data, offset = k.args
     mask = exec_bits(k, lanes)
-    staged = k.variable(ir.ArrayType(I32, lanes), None)
+    staged = _zeroed(k, lanes)
     with k.active_lanes(mask) as lane:
         target = _other_lane(k, lanes, address, lane, offset)
         k.irb.store(_value(k, data, lane, lanes), lane_slot(k, staged, target, 0, lanes), align=4)

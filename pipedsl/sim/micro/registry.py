@@ -99,6 +99,7 @@ class Micro:
         """A mutable value that holds `value` from here on."""
         with self.irb.goto_entry_block():
             pointer = self.irb.alloca(kind)
+            pointer.type = PTR  # llvmlite gives a typed one
         self.irb.store(kind(value), pointer)
         return pointer
 

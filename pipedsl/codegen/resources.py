@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import CompilationError
-from pipedsl.isa.metadata import KernelMetadata, read_metadata
+from pipedsl.isa.metadata import read_metadata
+from pipedsl.isa.occupancy import occupancy
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def read_resources(asm: str, kernel: str, arch: str | Arch, block: int | None = 
         )
     metadata, row = kernels[kernel], get_arch(arch)
     block = metadata.max_block if block is None else block
-    waves, limited_by, workgroups = _occupancy(metadata, row, block)
+    fits = occupancy(metadata, row, block)
     return Resources(
         kernel=kernel,
         arch=row.name,
@@ -114,40 +115,9 @@ def read_resources(asm: str, kernel: str, arch: str | Arch, block: int | None = 
         scratch_bytes=metadata.scratch_bytes,
         vgpr_spills=metadata.vgpr_spills,
         sgpr_spills=metadata.sgpr_spills,
-        waves_per_simd=waves,
+        waves_per_simd=fits.waves,
         max_waves_per_simd=row.max_waves_per_simd,
-        limited_by=limited_by,
-        workgroups_per_cu=workgroups,
+        limited_by=fits.limited_by,
+        workgroups_per_cu=fits.workgroups / fits.cus,
     )
 
-
-def _occupancy(metadata: KernelMetadata, arch: Arch, block: int) -> tuple[int, str | None, float]:
-    """Waves per SIMD, what limits them, and workgroups per CU."""
-    # The CUs that a workgroup spreads over: both of a WGP unless the code asks for CU mode.
-    cus = 1 + metadata.descriptor.get("workgroup_processor_mode", 0)
-    simds = arch.simds_per_cu * cus
-    waves_per_group = -(-block // metadata.wave_size)
-
-    by_registers = {
-        "VGPRs": arch.vgprs_per_simd // _align(max(metadata.vgpr_count, 1), arch.vgpr_granule)
-    }
-    if arch.sgprs_per_simd is not None:
-        by_registers["SGPRs"] = arch.sgprs_per_simd // max(metadata.sgpr_count, 1)
-    by_groups = {"block": arch.max_waves_per_simd * simds // waves_per_group}
-    if metadata.lds_bytes:
-        lds = _align(metadata.lds_bytes, arch.lds_granule)
-        by_groups["LDS"] = arch.lds_bytes * cus // lds
-
-    limits = {
-        **{name: -(-groups * waves_per_group // simds) for name, groups in by_groups.items()},
-        **by_registers,
-    }
-    limiting = min(limits, key=lambda name: limits[name])
-    waves = min(limits[limiting], arch.max_waves_per_simd)
-    register_waves = min(arch.max_waves_per_simd, min(by_registers.values()))
-    groups = min(min(by_groups.values()), register_waves * simds // waves_per_group)
-    return waves, limiting if waves < arch.max_waves_per_simd else None, groups / cus
-
-
-def _align(value: int, unit: int) -> int:
-    return -(-value // unit) * unit

@@ -13,6 +13,7 @@ from typing import Any
 
 from numba.core import ir, types
 from numba.core.controlflow import CFGraph
+from numba.core.ir_utils import simplify_CFG
 
 from pipedsl.target import gpu
 from pipedsl.target.composites import Object
@@ -55,6 +56,8 @@ def unroll(func_ir: ir.FunctionIR, args: Mapping[str, types.Type]) -> bool:
     if not any(_is_static_range(inst) for inst in _assignments(func_ir.blocks)):
         return False
     names = {name: ty for name, ty in args.items() if isinstance(ty, (Constant, Object))}
+    # Long jumps leave empty blocks between a loop's entry and its header.
+    func_ir.blocks = simplify_CFG(func_ir.blocks)
     worker = _Unroller(func_ir.blocks)
     known = {name: _of(ty) for name, ty in names.items()}
     func_ir.blocks = worker.region(func_ir.blocks, min(func_ir.blocks), known)

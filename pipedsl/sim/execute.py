@@ -60,6 +60,7 @@ def execute(
     vgprs: Mapping[int, object] | np.ndarray | None = None,
     sgprs: Mapping[int, int] | Sequence[int] | None = None,
     lds_bytes: int = 0,
+    scratch_bytes: int = 0,
     memory: Memory | None = None,
     agprs: Mapping[int, object] | np.ndarray | None = None,
     step_budget: int | None = None,
@@ -80,6 +81,10 @@ def execute(
         Initial scalar registers; 106 is ``vcc_lo``, 124 ``m0``.
     lds_bytes : int
         LDS, zeroed.
+    scratch_bytes : int
+        Private segment of each lane.
+    scratch_bytes : int
+        Scratch per lane.
     memory : Memory, optional
         Global memory; none by default.
     step_budget : int, optional
@@ -97,7 +102,7 @@ def execute(
     active = size if lanes is None else lanes
     if not 0 < active <= size:
         raise AssemblyError(f"a wave of {arch} has 1 to {size} lanes, not {active}.")
-    program.kernels[_NAME] = _metadata(arch, size, lds_bytes)
+    program.kernels[_NAME] = _metadata(arch, size, lds_bytes, scratch_bytes)
     kernel = Kernel(program, _NAME, "")
     launch = Launch(kernel, memory or Memory(), (1, 1, 1), (active, 1, 1), b"", 0, {})
     group = launch.group(0)
@@ -156,10 +161,13 @@ def _program(lines: Sequence[str], arch: str) -> Program:
     return program
 
 
-def _metadata(arch: str, wave_size: int, lds_bytes: int) -> KernelMetadata:
+def _metadata(
+    arch: str, wave_size: int, lds_bytes: int, scratch_bytes: int
+) -> KernelMetadata:
     agprs = 256 if get_arch(arch).has("agpr") else 0
     return KernelMetadata(
-        name=_NAME, arch=arch, args=(), kernarg_size=0, lds_bytes=lds_bytes, scratch_bytes=0,
+        name=_NAME, arch=arch, args=(), kernarg_size=0, lds_bytes=lds_bytes,
+        scratch_bytes=scratch_bytes,
         wave_size=wave_size, vgpr_count=256 + agprs, agpr_count=agprs, sgpr_count=106,
         vgpr_spills=0, sgpr_spills=0, max_block=wave_size,
         descriptor={

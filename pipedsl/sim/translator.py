@@ -30,26 +30,12 @@ class Translation:
     micros: dict[str, tuple]
 
 
-def translate(
-    program: Program, entry: int, wave: WaveLayout, mode: int, matrix: str = "fast"
-) -> Translation:
-    """Translate what is reachable from instruction `entry`, for an initial MODE register.
-
-    `matrix` is the numerics of matrix instructions, as in ``config.matrix``.
-
-    The result defines ``i32 wave_run(group, wave)``: it runs from the wave's resume point until the
-    wave must give up the core, and returns a status of `layout`.
-
-    Raises
-    ------
-    AssemblyError
-        For operands or labels that do not exist.
-    """
-    return Translator(program, entry, wave, mode, matrix).run()
-
-
 class Translator:
-    """Translates one kernel; other modes derive from it and from `machine`."""
+    """Translates what is reachable from instruction `entry`, for an initial MODE register.
+
+    `matrix` is the numerics of matrix instructions, as in ``config.matrix``. Other modes derive from
+    this class and from `machine`.
+    """
 
     machine: type[Machine] = Machine
 
@@ -70,6 +56,16 @@ class Translator:
         self.index = entry
 
     def run(self) -> Translation:
+        """Define ``i32 wave_run(group, wave)``.
+
+        It runs from the wave's resume point until the wave must give up the core, and returns a
+        status of `layout`.
+
+        Raises
+        ------
+        AssemblyError
+            For operands or labels that do not exist.
+        """
         function = self.m.function
         dispatch = function.append_basic_block("dispatch")
         reachable = self._reachable()

@@ -127,11 +127,9 @@ for _t in ("f32", "f64"):
         return b.function("div_scale", t, x, y, z), b.ucmp("!=", flag, 0)
 
     def _fmas(b: Any, x: Any, y: Any, z: Any, scaled: Any, t: str = _t) -> Any:
-        value = b.fma(x, y, z)
-        return b.select(scaled, b.fmul(value, 2.0 ** (32 if t == "f32" else 64)), value)
+        return b.function("div_fmas", t, x, y, z, b.zext("u32", scaled))
 
-    # The scaled operand passes through unchanged, denormals included.
-    _row(f"v_div_scale_{_t}", f"{_t}, mask = {_t}, {_t}, {_t}", _scale, raw=True)
+    _row(f"v_div_scale_{_t}", f"{_t}, mask = {_t}, {_t}, {_t}", _scale)
     _row(f"v_div_fmas_{_t}", f"{_t} = {_t}, {_t}, {_t}, vcc", _fmas)
 for _t in ("f16", "f32", "f64"):
     _row(

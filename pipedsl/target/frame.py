@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir as llvm
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pipedsl.target.compilation import TypedFunction
     from pipedsl.target.lowering import Lowering
 
+_LIBRARY = Path(__file__).resolve().parent.parent
+
 
 class Frame:
     """One expansion of a function body."""
@@ -28,9 +31,11 @@ class Frame:
         self.args = args
         self.scope = low.module.debug.scope(typed.filename, typed.name, typed.line)
         self.called_from: Any = low.frames[-1].location if low.frames else None
+        # What a library function does is attributed to the user's line that called it.
+        self._library = self.called_from is not None and Path(typed.filename).is_relative_to(_LIBRARY)
         if self.called_from is None:
             low.module.function.set_metadata("dbg", self.scope)
-        self.location: Any = low.module.debug.location(self.scope, typed.line, self.called_from)
+        self.location: Any = self._location(typed.line)
         self.line = typed.line
         self.values: dict[str, Value] = {}
         self.slots: dict[str, list[StackSlot]] = {}
@@ -57,8 +62,13 @@ class Frame:
 
     def _at(self, line: int) -> None:
         self.line = line
-        self.location = self.low.module.debug.location(self.scope, line, self.called_from)
+        self.location = self._location(line)
         self.low.builder.debug_metadata = self.location
+
+    def _location(self, line: int) -> Any:
+        if self._library:
+            return self.called_from
+        return self.low.module.debug.location(self.scope, line, self.called_from)
 
     def restore_location(self) -> None:
         """Attribute what follows to the line being emitted."""

@@ -50,18 +50,24 @@ class DeviceFunction:
 def translate(function: Any, args: dict[str, Type]) -> ir.FunctionIR:
     """Numba IR of a Python function, in SSA form, without branches that `args` rule out."""
     identity = _identity(function)
-    func_ir = Interpreter(identity).interpret(ByteCode(identity))
+    func_ir = _interpret(identity)
     unroll(func_ir, args)
-    return _simplify(func_ir, args)
+    return _to_ssa(func_ir, args)
 
 
 def translate_init(function: Any, args: dict[str, Type]) -> tuple[ir.FunctionIR, tuple[str, ...]]:
     """Numba IR of an ``__init__`` that returns the tuple of the fields, and the fields' names."""
     identity = _identity(function)
-    func_ir = Interpreter(identity).interpret(ByteCode(identity))
+    func_ir = _interpret(identity)
     unroll(func_ir, args)
     fields = _fields_to_variables(func_ir, identity.arg_names[0])
-    return _simplify(func_ir, args), fields
+    return _to_ssa(func_ir, args), fields
+
+
+def _interpret(identity: FunctionIdentity) -> ir.FunctionIR:
+    func_ir = Interpreter(identity).interpret(ByteCode(identity))
+    func_ir.blocks = simplify_CFG(func_ir.blocks)
+    return func_ir
 
 
 def _identity(function: Any) -> FunctionIdentity:
@@ -84,8 +90,8 @@ def _identity(function: Any) -> FunctionIdentity:
     return self
 
 
-def _simplify(func_ir: ir.FunctionIR, args: dict[str, Type]) -> ir.FunctionIR:
-    func_ir.blocks = simplify_CFG(func_ir.blocks)
+def _to_ssa(func_ir: ir.FunctionIR, args: dict[str, Type]) -> ir.FunctionIR:
+    """SSA form; unrolled blocks stay apart, since Numba searches a block from its start."""
     func_ir._definitions = build_definitions(func_ir.blocks)
     postproc.PostProcessor(func_ir).run(emit_dels=False)
     func_ir = reconstruct_ssa(func_ir)

@@ -30,6 +30,7 @@ __all__ = [
     "clock",
     "counter_load",
     "counter_signal",
+    "declare_ring",
     "element",
     "fence_lds",
     "floor",
@@ -353,6 +354,17 @@ def counter_signal(counters: Any, index: int, offset: int = 0) -> None:
     `fence_lds` before it. `offset` is a constant.
     """
     _device_only("counter_signal()")
+
+
+def declare_ring(
+    counters: Any, num_stages: int, producer_arrivals: int, consumer_arrivals: int
+) -> None:
+    """Tell checkers that `counters` are a ring's: `num_stages` full counters, then as many empty ones.
+
+    The numbers are constants: the arrivals at a slot per lap, of producers and of consumers. It
+    costs no instruction.
+    """
+    _device_only("declare_ring()")
 
 
 def element(array: Any, index: Any) -> Any:

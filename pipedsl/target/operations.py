@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -168,6 +169,15 @@ def _complaint(error: TypeError) -> str:
     return f"is called wrongly: {text}"
 
 
+@lru_cache(maxsize=None)
+def _visible_signature(typer: Typer) -> inspect.Signature:
+    """What a call may pass to `typer`: all but the compilation."""
+    full = inspect.signature(typer)
+    return inspect.Signature(
+        [p.replace(annotation=p.empty) for p in list(full.parameters.values())[1:]]
+    )
+
+
 def resolve_builtin(
     compilation: Compilation,
     function: Any,
@@ -178,10 +188,7 @@ def resolve_builtin(
     typer = FUNCTIONS.get(function)
     if typer is None:
         return None
-    full = inspect.signature(typer)
-    visible = inspect.Signature(
-        [p.replace(annotation=p.empty) for p in list(full.parameters.values())[1:]]
-    )
+    visible = _visible_signature(typer)
     name = getattr(function, "__name__", str(function))
     kinds, pick = bind(name, visible, args, kws)
     operation = typer(compilation, *kinds)

@@ -112,6 +112,36 @@ def _counter_load(compilation: Compilation, counters: types.Type, index: types.T
     return Operation(types.int64, [counters, index], emit)
 
 
+@implements(gpu.declare_ring)
+def _declare_ring(
+    compilation: Compilation,
+    counters: types.Type,
+    num_stages: types.Type,
+    producer_arrivals: types.Type,
+    consumer_arrivals: types.Type,
+) -> Operation:
+    """A comment in the assembly, which travels with the text wherever that goes."""
+    if not isinstance(counters, Array) or counters.space != LDS:
+        raise TypeMismatch(f"declare_ring() takes an array in LDS, not {counters}.")
+    kinds = (num_stages, producer_arrivals, consumer_arrivals)
+    numbers = [ty.value for ty in kinds if isinstance(ty, Constant)]
+    if len(numbers) != len(kinds):
+        raise TypeMismatch("declare_ring() takes compile-time constants.")
+    bits = counters.dtype.bitwidth
+
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
+        base = values[0][0]
+        where = low.where_called()
+        text = ring_comment(Ring(0, bits, *numbers, SourceLocation(where.filename, where.line)))
+        # "i" where the address is known at compile time, else a register that is already there.
+        kind = ir.FunctionType(ir.VoidType(), [base.type])
+        assembly = ir.InlineAsm(kind, text, "iv", side_effect=True)
+        low.builder.call(assembly, [base])
+        return ()
+
+    return Operation(types.none, [counters, *kinds], emit)
+
+
 @implements(gpu.counter_signal)
 def _counter_signal(
     compilation: Compilation, counters: types.Type, index: types.Type, offset: Any = 0

@@ -13,7 +13,6 @@ from typing import Any
 
 from numba.core import ir, types
 from numba.core.controlflow import CFGraph
-from numba.core.ir_utils import simplify_CFG
 
 from pipedsl.target import gpu
 from pipedsl.target.composites import Object
@@ -44,7 +43,7 @@ def unroll(func_ir: ir.FunctionIR, args: Mapping[str, types.Type]) -> bool:
     Parameters
     ----------
     func_ir : numba.core.ir.FunctionIR
-        Not yet in SSA form.
+        Not yet in SSA form; no block is empty but for a jump.
     args : mapping of str to numba.types.Type
         Types of the parameters; constants among them may be bounds.
 
@@ -56,8 +55,6 @@ def unroll(func_ir: ir.FunctionIR, args: Mapping[str, types.Type]) -> bool:
     if not any(_is_static_range(inst) for inst in _assignments(func_ir.blocks)):
         return False
     names = {name: ty for name, ty in args.items() if isinstance(ty, (Constant, Object))}
-    # Long jumps leave empty blocks between a loop's entry and its header.
-    func_ir.blocks = simplify_CFG(func_ir.blocks)
     worker = _Unroller(func_ir.blocks)
     known = {name: _of(ty) for name, ty in names.items()}
     func_ir.blocks = worker.region(func_ir.blocks, min(func_ir.blocks), known)
@@ -96,32 +93,29 @@ class _Unroller:
     def _expand(self, blocks: Blocks, loop: _StaticLoop, known: Mapping[str, Any]) -> None:
         header = blocks.pop(loop.header)
         body = {label: blocks.pop(label) for label in loop.body}  # in flow order, entry first
+        temporaries = {loop.item, *_temporaries(body)}
         starts = [self._label() for _ in loop.values]
         for position, value in enumerate(loop.values):
             following = (*starts, loop.exit)[position + 1]
-            renamed = {label: self._label() for label in body}
-            renamed[loop.header] = following
-            region = {}
-            for label, block in body.items():
-                region[renamed[label]] = _copy_block(block, renamed)
-            first = renamed[loop.first]
+            labels = {label: self._label() for label in body}
+            labels[loop.header] = following
+            names = {name: _renamed(name, self._label()) for name in temporaries}
+            region = {
+                labels[label]: _copy_block(block, labels, names) for label, block in body.items()
+            }
+            first, item = labels[loop.first], names[loop.item]
             literal = ir.Const(value, loop.loc)
-            region[first].body = [
-                ir.Assign(literal, inst.target, inst.loc) if _copies(inst, loop.item) else inst
-                for inst in region[first].body
-            ]
             entry = ir.Block(header.scope, header.loc)
             entry.body = [
-                ir.Assign(literal, ir.Var(header.scope, loop.item, loop.loc), loop.loc),
+                ir.Assign(literal, ir.Var(header.scope, item, loop.loc), loop.loc),
                 ir.Jump(first, loop.loc),
             ]
             blocks[starts[position]] = entry
-            inner = {**known, loop.item: value}
-            inner.update(
-                (inst.target.name, value)
-                for inst in body[loop.first].body
-                if _copies(inst, loop.item)
-            )
+            inner = {**known, _original(item): value}
+            for place, inst in enumerate(region[first].body):
+                if _copies(inst, item):
+                    region[first].body[place] = ir.Assign(literal, inst.target, inst.loc)
+                    inner[_original(inst.target.name)] = value
             blocks.update(self.region(region, first, inner))
         entry_label = (*starts, loop.exit)[0]
         for block in blocks.values():
@@ -140,7 +134,7 @@ class _Unroller:
                 copies = {i.target.name for i in blocks[label].body if _copies(i, iterator)}
                 (header,) = blocks[label].terminator.get_targets()
                 return _StaticLoop(
-                    blocks, entry, header, values, {call.target.name, iterator, *copies}
+                    blocks, entry, header, values, {inst.value.value.name, iterator, *copies}
                 )
         return None
 
@@ -156,7 +150,7 @@ class _Unroller:
 
     def _definition(self, name: str) -> ir.Assign | None:
         """What defines `name`, if there is one definition."""
-        found = self._definitions.get(name, ())
+        found = self._definitions.get(_original(name), ())
         return found[0] if len(found) == 1 else None
 
     def _values(self, call: ir.Assign, known: Mapping[str, Any]) -> range:
@@ -181,8 +175,8 @@ class _Unroller:
         return values
 
     def _evaluate(self, name: str, known: Mapping[str, Any]) -> Any:
-        if name in known:
-            return known[name]
+        if _original(name) in known:
+            return known[_original(name)]
         found = self._definition(name)
         node = found.value if found is not None else None
         if isinstance(node, (ir.Const, ir.Global, ir.FreeVar)):
@@ -312,22 +306,48 @@ def _without_iterator(inst: ir.Stmt, loop: _StaticLoop) -> ir.Stmt:
     return inst
 
 
-def _copy_block(block: ir.Block, renamed: Mapping[int, int]) -> ir.Block:
+def _temporaries(blocks: Blocks) -> set[str]:
+    """Names that Numba gave to values on the stack: each copy of a body gets its own.
+
+    Shared names would be variables with one definition per copy, which cost SSA form dearly.
+    """
+    return {i.target.name for i in _assignments(blocks) if i.target.name.startswith("$")}
+
+
+def _renamed(name: str, number: int) -> str:
+    return f"{_original(name)}~{number}"
+
+
+def _original(name: str) -> str:
+    return name.partition("~")[0]
+
+
+def _copy_block(block: ir.Block, labels: Mapping[int, int], names: Mapping[str, str]) -> ir.Block:
     clone = ir.Block(block.scope, block.loc)
-    clone.body = [_copy_statement(inst) for inst in block.body]
-    _retarget(clone, renamed)
+    clone.body = [_copy_statement(inst, names) for inst in block.body]
+    _retarget(clone, labels)
     return clone
 
 
-def _copy_statement(inst: ir.Stmt) -> ir.Stmt:
+def _copy_statement(inst: ir.Stmt, names: Mapping[str, str]) -> ir.Stmt:
     clone = copy.copy(inst)
+    for field, value in vars(inst).items():
+        if isinstance(value, ir.Var):
+            setattr(clone, field, _copy_operand(value, names))
     if isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr):
         expr = copy.copy(inst.value)
-        expr._kws = {
-            key: list(item) if isinstance(item, list) else item for key, item in expr._kws.items()
-        }
+        expr._kws = {key: _copy_operand(item, names) for key, item in expr._kws.items()}
         clone.value = expr
     return clone
+
+
+def _copy_operand(operand: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(operand, ir.Var):
+        new = names.get(operand.name)
+        return operand if new is None else ir.Var(operand.scope, new, operand.loc)
+    if isinstance(operand, (list, tuple)):
+        return type(operand)(_copy_operand(item, names) for item in operand)
+    return operand
 
 
 def _retarget(block: ir.Block, renamed: Mapping[int, int]) -> None:

@@ -1,0 +1,98 @@
+"""Timing a launch: some workgroups in detail on one compute unit, the others without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pipedsl.core.errors import ResourceError
+from pipedsl.isa.occupancy import Occupancy, occupancy
+from pipedsl.sim import layout as at
+from pipedsl.sim.faults import raise_outcome
+from pipedsl.sim.group import Group
+from pipedsl.sim.run import Launch, RunStats, run
+from pipedsl.sim.timing import records as r
+from pipedsl.sim.timing.constants import find_constant
+from pipedsl.sim.timing.program import TimedProgram
+from pipedsl.sim.timing.report import Report
+from pipedsl.sim.timing.unit import ComputeUnit
+
+_LOG_LIMIT = 2_000_000  # entries kept for the timeline
+_OUTCOMES = {r.DEADLOCK: at.DEADLOCK, r.FAULTED: at.FAULTED, r.OVER_BUDGET: at.OVER_BUDGET}
+
+
+def run_timed(
+    launch: Launch, program: TimedProgram, workgroups: Sequence[int] | None, budget: int
+) -> RunStats:
+    """Run a launch and model its time.
+
+    As many workgroups are modelled as one compute unit gets when the launch is spread evenly over
+    the device, at most those that fit on it together. The rest run as usual, so that memory
+    ends up as after any other run.
+    """
+    ids = list(range(launch.total)) if workgroups is None else list(workgroups)
+    resident, rounds = _resident(launch, len(ids))
+    detailed = ids[:resident]
+    try:
+        groups = [_group(launch, program, index) for index in detailed]
+        cus = _occupancy(launch).cus
+        unit = ComputeUnit(program, groups, cus, budget)
+        log, complete = _finish(unit, groups, launch, budget)
+        timed = Report(unit, log, detailed, complete).run(len(ids), rounds)
+    except BaseException:
+        launch.template.close()
+        raise
+    instructions = timed.instructions
+    if ids[resident:]:
+        instructions += run(launch, ids[resident:], budget, None).instructions
+    else:
+        launch.template.close()
+    waves = len(ids) * launch.template.waves
+    return RunStats(instructions, len(ids), waves, timed=timed)
+
+
+def _occupancy(launch: Launch) -> Occupancy:
+    kernel, template = launch.kernel, launch.template
+    return occupancy(
+        kernel.metadata, kernel.arch, template.items, template.lds_bytes - kernel.metadata.lds_bytes
+    )
+
+
+def _resident(launch: Launch, count: int) -> tuple[int, int]:
+    """Workgroups that share a compute unit, and rounds until all have run."""
+    fits = _occupancy(launch)
+    if fits.workgroups < 1:
+        raise ResourceError(
+            f"a workgroup of {launch.kernel.name} does not fit on a compute unit of "
+            f"{launch.kernel.arch.name}.",
+            fix="use fewer registers, less LDS or a smaller block.",
+        )
+    units = find_constant("cus", launch.kernel.arch.name).value // fits.cus
+    resident = min(fits.workgroups, -(-count // units))
+    return resident, -(-count // (resident * units))
+
+
+def _group(launch: Launch, program: TimedProgram, index: int) -> Group:
+    group = launch.group(index)
+    header = group.arena[: at.GROUP_HEADER].view(np.int64)
+    header[at.ENTRY // 8] = program.code.address
+    return group
+
+
+def _finish(
+    unit: ComputeUnit, groups: Sequence[Group], launch: Launch, budget: int
+) -> tuple[np.ndarray, bool]:
+    """Step until every workgroup has ended; the log, and whether it is complete."""
+    parts: list[np.ndarray] = []
+    kept, left = 0, len(groups)
+    while left:
+        outcome, logged = unit.step()
+        if outcome in _OUTCOMES:
+            current = int(unit.waves[unit["current"], r.WAVE_FIELDS["group_index"]])
+            raise_outcome(_OUTCOMES[outcome], groups[current], launch, budget)
+        if kept < _LOG_LIMIT:
+            parts.append(logged)
+        kept += len(logged)
+        left -= outcome == r.GROUP_DONE
+    return np.concatenate(parts), kept <= sum(map(len, parts))

@@ -82,8 +82,6 @@ def execute(
     lds_bytes : int
         LDS, zeroed.
     scratch_bytes : int
-        Private segment of each lane.
-    scratch_bytes : int
         Scratch per lane.
     memory : Memory, optional
         Global memory; none by default.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pipedsl.sim import layout as at
 from pipedsl.sim.timing import records as r
 from pipedsl.sim.timing.code import Code, Record, Value, Variable
@@ -62,7 +64,7 @@ class MemorySystem:
     ) -> None:
         """Per phase, the most distinct rows that one bank has to read."""
         c, cu = self.c, self.cu
-        counts, rows = cu.address("bank_count"), cu.address("bank_rows")
+        counts, rows = cu.place("bank_count"), cu.place("bank_rows")
         with c.loop(row.phase_count) as phase:
             first = phase * row.phase_length
             worst = c.variable(0)
@@ -86,9 +88,8 @@ class MemorySystem:
         c = self.c
         known = c.load(counts, bank)
         found = c.variable(0)
-        with c.loop(known) as index:
-            with c.when(c.load(rows, (bank << 6) + index) == wanted):
-                found.set(1)
+        with c.loop(known) as index, c.when(c.load(rows, (bank << 6) + index) == wanted):
+            found.set(1)
         with c.when((found() == 0) & (known < 64)):
             c.store(wanted, rows, (bank << 6) + known)
             c.store(known + 1, counts, bank)
@@ -118,7 +119,13 @@ class MemorySystem:
         return done()
 
     def _lines(
-        self, row: Record, part: Value, lanes: Value, start: Value, lookups: Variable, done: Variable
+        self,
+        row: Record,
+        part: Value,
+        lanes: Value,
+        start: Value,
+        lookups: Variable,
+        done: Variable,
     ) -> None:
         c, cu = self.c, self.cu
         last = c.variable(-1)
@@ -186,7 +193,9 @@ class MemorySystem:
         with self.c.loop(cu.l1_sets * r.WAYS) as entry:
             self.c.store(0, cu.l1, entry * r.ENTRY)
 
-    def _probe(self, cache: Value, sets: Value, line: Value, hit: Value, fill) -> Value:  # type: ignore[no-untyped-def]
+    def _probe(
+        self, cache: Value, sets: Value, line: Value, hit: Value, fill: Callable[[], Value]
+    ) -> Value:
         """When `line` is there: `hit`, not before its fill arrives, or ``fill()``, which it then is."""
         c = self.c
         # Allocations start at multiples of 4 GiB: mix the high bits in, or they share sets.

@@ -11,6 +11,7 @@ from llvmlite import ir
 from pipedsl.sim.builder import I8, I64, PTR
 from pipedsl.sim.micro.registry import Micro
 
+
 class Value:
     """A 64-bit signed integer, or the bit that a comparison yields, in code under construction."""
 
@@ -221,6 +222,10 @@ class Code:
 class Record:
     """Named i64 fields behind a pointer: ``wave.ready``, ``wave.ready = t``, ``wave.at("ring", i)``."""
 
+    _code: Code
+    _pointer: Any
+    _fields: Mapping[str, int]
+
     def __init__(self, code: Code, pointer: Any, fields: Mapping[str, int]) -> None:
         object.__setattr__(self, "_code", code)
         object.__setattr__(self, "_pointer", pointer)
@@ -234,22 +239,22 @@ class Record:
 
     def at(self, name: str, index: Any) -> Value:
         """Element `index` of an array field."""
-        return self._code.load(self._pointer, self._place(name, index))
+        return self._code.load(self._pointer, self._element(name, index))
 
     def put(self, name: str, index: Any, value: Any) -> None:
         """Write element `index` of an array field."""
-        self._code.store(value, self._pointer, self._place(name, index))
+        self._code.store(value, self._pointer, self._element(name, index))
 
     def add(self, name: str, index: Any, amount: Any) -> None:
         """Add to element `index` of an array field."""
         self.put(name, index, self.at(name, index) + amount)
 
-    def address(self, name: str) -> Value:
+    def place(self, name: str) -> Value:
         """Where a field lies, as an integer."""
         base = Value(self._code, self._code.raw(self._pointer))
         return base + 8 * self._fields[name]
 
-    def _place(self, name: str, index: Any) -> Value:
+    def _element(self, name: str, index: Any) -> Value:
         return Value(self._code, self._code.raw(index)) + self._fields[name]
 
 

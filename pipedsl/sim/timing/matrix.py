@@ -114,5 +114,3 @@ def _narrow_inputs(ins: Instruction) -> bool:
 def as_constant(row: MatrixRate, cycles: int, name: str) -> Constant:
     """The row as a constant, for the list of what a result depends on."""
     return Constant(name, frozenset(row.archs), cycles, "cycles", row.kind, row.source)
-
-

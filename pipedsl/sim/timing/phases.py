@@ -82,4 +82,6 @@ def phases(arch: Arch, access: str, width: int) -> Phases:
         return Phases(_QUADS, 32, "assumed", "as measured on gfx942")
     per_phase = max(128 // max(width, 4), 1)
     per_phase = 8 if width == 12 else min(per_phase, arch.wave_size)
-    return Phases(_runs(arch.wave_size, per_phase), 32, "assumed", "128 bytes a phase, lanes in order")
+    return Phases(
+        _runs(arch.wave_size, per_phase), 32, "assumed", "128 bytes a phase, lanes in order"
+    )

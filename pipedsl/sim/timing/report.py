@@ -99,15 +99,22 @@ class Report:
             native = self.unit.waves[wave, first : first + len(r.KINDS)].tolist()
             spent = dict.fromkeys(PLACES, 0)
             spent.update(
-                (kind, cycles) for kind, cycles in zip(r.KINDS, native, strict=True) if kind != "wait"
+                (kind, cycles)
+                for kind, cycles in zip(r.KINDS, native, strict=True)
+                if kind != "wait"
             )
             spent.update(polled[wave])
             spent["poll"] += native[r.POLLING] - sum(polled[wave].values())
             roles = self.counters[group].roles([wave])
             result.append(
                 WaveTime(
-                    wave, self.workgroups[group], self._wave(wave, "simd"), roles[wave],
-                    self._wave(wave, "instructions"), self._wave(wave, "ended"), spent,
+                    wave,
+                    self.workgroups[group],
+                    self._wave(wave, "simd"),
+                    roles[wave],
+                    self._wave(wave, "instructions"),
+                    self._wave(wave, "ended"),
+                    spent,
                 )  # fmt: skip
             )
         return tuple(result)
@@ -132,9 +139,9 @@ class Report:
 
     def _intervals(self) -> tuple[Interval, ...]:
         waits: dict[int, list[Interval]] = defaultdict(list)
-        for _, wave, start, end, instruction, kind, _seen in self._entries(r.STALLED):
+        for _, wave, start, end, instruction, reason, _seen in self._entries(r.STALLED):
             line = self.code[instruction].source
-            waits[wave].append(Interval(wave, _STALLS[kind], start, end, line))
+            waits[wave].append(Interval(wave, _STALLS[reason], start, end, line))
         for counters in self.counters:
             laps = counters.laps()
             for poll in counters.polls:
@@ -153,8 +160,12 @@ class Report:
     def _arrows(self) -> tuple[Arrow, ...]:
         return tuple(
             Arrow(
-                h.signal.wave, h.poll.wave, h.signal.time, h.poll.end,
-                counters.stages[h.poll.address], counters.kinds[h.poll.address],
+                h.signal.wave,
+                h.poll.wave,
+                h.signal.time,
+                h.poll.end,
+                counters.stages[h.poll.address],
+                counters.kinds[h.poll.address],
             )  # fmt: skip
             for counters in self.counters
             for h in counters.handoffs()

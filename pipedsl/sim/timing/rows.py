@@ -20,7 +20,14 @@ from pipedsl.sim.timing.matrix import as_constant, matrix_rate
 from pipedsl.sim.timing.phases import phases
 
 # Vector instructions at a quarter of the rate (LLVM SISchedule.td: WriteIntMul, WriteQuarterRate32).
-_QUARTER = ("v_mul_lo_u32", "v_mul_hi_u32", "v_mul_hi_i32", "v_mul_lo_i32", "v_mad_u64_u32", "v_mad_i64_i32")
+_QUARTER = (
+    "v_mul_lo_u32",
+    "v_mul_hi_u32",
+    "v_mul_hi_i32",
+    "v_mul_lo_i32",
+    "v_mad_u64_u32",
+    "v_mad_i64_i32",
+)
 # Packed float32 never runs in the shadow of the matrix core (measured by tingqli/pyhip on gfx942).
 _NO_SHADOW = ("v_pk_add_f32", "v_pk_mul_f32", "v_pk_fma_f32")
 
@@ -279,7 +286,7 @@ _UNITS = {
     Unit.BRANCH: RowBuilder._branch, Unit.WAIT: RowBuilder._wait,
     Unit.INTERNAL: RowBuilder._internal, Unit.SYNC: RowBuilder._synchronise,
     Unit.SMEM: RowBuilder._scalar_memory, Unit.DS: RowBuilder._lds,
-    **{u: RowBuilder._vector_memory for u in (Unit.GLOBAL, Unit.BUFFER, Unit.SCRATCH, Unit.FLAT)},
+    **dict.fromkeys((Unit.GLOBAL, Unit.BUFFER, Unit.SCRATCH, Unit.FLAT), RowBuilder._vector_memory),
 }  # fmt: skip
 
 
@@ -305,7 +312,9 @@ class Tables:
     constants: list[dict[str, Constant]]
 
 
-def build_tables(code: Sequence[Instruction], reached: Iterable[int], builder: RowBuilder) -> Tables:
+def build_tables(
+    code: Sequence[Instruction], reached: Iterable[int], builder: RowBuilder
+) -> Tables:
     """Timing rows of the instructions `reached`; the others are never looked at."""
     rows = np.zeros((len(code), r.ROW_SIZE), np.int64)
     registers: list[int] = []
@@ -328,4 +337,3 @@ def build_tables(code: Sequence[Instruction], reached: Iterable[int], builder: R
             rows[index, first : first + r.COUNTERS] = per_counter
         constants[index] = row.constants
     return Tables(rows, np.array([*registers, 0], np.int64), lanes, constants)
-

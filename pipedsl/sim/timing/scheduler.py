@@ -110,9 +110,7 @@ class Scheduler:
         with c.when(wave.state == r.RUNNING):
             self.prepare(wave)
 
-    def _account(
-        self, wave: Record, row: Record, index: Value, pc: Value, time: Variable
-    ) -> None:
+    def _account(self, wave: Record, row: Record, index: Value, pc: Value, time: Variable) -> None:
         """Attribute the time since the wave could first have issued."""
         c, cu = self.c, self.cu
         stall = time() - wave.ready
@@ -148,7 +146,14 @@ class Scheduler:
         wave.spin = 0
 
     def _log(
-        self, what: int, wave: Value, start: Value, end: Value, pc: Value, address: Value, seen: Value
+        self,
+        what: int,
+        wave: Value,
+        start: Value,
+        end: Value,
+        pc: Value,
+        address: Value,
+        seen: Value,
     ) -> None:
         c, cu = self.c, self.cu
         entry = Record(c, cu.log + cu.log_count * (8 * r.LOG_SIZE), r.LOG_FIELDS)
@@ -191,9 +196,9 @@ class Scheduler:
 
         def vector_memory() -> None:
             done = c.variable(self.memory.vector_access(row, time, wave.simd))
-            with c.when((c.load(cu.trace, 0) != 0) & (c.load(cu.trace, 1) >> 32 == at.TRACE_LDS)):
-                with c.when(row.to_lds == 0):
-                    done.raise_to(self.memory.lds_access(row, time, wave.simd, pc))
+            in_lds = (c.load(cu.trace, 0) != 0) & (c.load(cu.trace, 1) >> 32 == at.TRACE_LDS)
+            with c.when(in_lds & (row.to_lds == 0)):
+                done.raise_to(self.memory.lds_access(row, time, wave.simd, pc))
             self._count(wave, row, done())
 
         def cache() -> None:
@@ -290,10 +295,9 @@ class Scheduler:
         ):
             with c.loop(count) as place:
                 due.raise_to(wave.at(results, c.load(cu.registers, first + place)))
-        with c.when(row.category == r.INTERNAL):
-            with c.loop(r.COUNTERS) as counter:
-                limit = row.at("limits", counter)
-                self._outstanding(wave, counter, limit, due, kind, row.at("wait_kinds", counter))
+        with c.when(row.category == r.INTERNAL), c.loop(r.COUNTERS) as counter:
+            limit = row.at("limits", counter)
+            self._outstanding(wave, counter, limit, due, kind, row.at("wait_kinds", counter))
         with c.when(row.counter >= 0):
             busy = c.value(r.UNIT_BUSY)
             self._outstanding(wave, row.counter, row.capacity - 1, due, kind, busy)

@@ -34,9 +34,7 @@ class Spin:
     polls: frozenset[int]
 
 
-def find_spins(
-    code: Sequence[Instruction], targets: dict[int, int], wave_size: int
-) -> list[Spin]:
+def find_spins(code: Sequence[Instruction], targets: dict[int, int], wave_size: int) -> list[Spin]:
     """Polling loops: they load from LDS, write no memory, and carry no register around the loop.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -24,7 +25,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         command.add_parser(commands)
     options = parser.parse_args(argv)
     try:
-        return options.run(options)
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
     except PipedslError as error:
         print(f"pipedsl: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader, e.g. head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -97,9 +98,10 @@ class HostArrays:
             )
         copy = self._copies.get(id(array))
         if copy is None:
-            copy = self._copies[id(array)] = _Copy(
-                self._device, parameter.name, array, self._stream
-            )
+            address = self._device.allocate(array.nbytes, parameter.name, array.itemsize)
+            copy = _Copy(parameter.name, array, np.ascontiguousarray(array), address)
+            self._copies[id(array)] = copy
+            self._device.copy_to_device(address, copy.dense, self._stream)
         copy.written |= parameter.written
         self._refuse_overlap(copy)
         return copy
@@ -121,10 +123,8 @@ class HostArrays:
         self._device.synchronize(self._stream)
         for copy in self._copies.values():
             if copy.written:
-                if copy.dense is copy.array:
-                    self._device.copy_to_host(copy.array, copy.address, self._stream)
-                else:
-                    self._device.copy_to_host(copy.dense, copy.address, self._stream)
+                self._device.copy_to_host(copy.dense, copy.address, self._stream)
+                if copy.dense is not copy.array:
                     copy.array[...] = copy.dense
 
     def release(self) -> None:
@@ -142,9 +142,12 @@ def _overlap(first: np.ndarray, second: np.ndarray) -> bool:
         return True
 
 
+@dataclass
 class _Copy:
-    def __init__(self, device: Device, name: str, array: np.ndarray, stream: int) -> None:
-        self.array, self.name, self.written = array, name, False
-        self.dense = np.ascontiguousarray(array)
-        self.address = device.allocate(array.nbytes, name, array.itemsize)
-        device.copy_to_device(self.address, self.dense, stream)
+    """`dense` is `array` itself where that is C-contiguous."""
+
+    name: str
+    array: np.ndarray
+    dense: np.ndarray
+    address: int
+    written: bool = False

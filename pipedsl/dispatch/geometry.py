@@ -38,12 +38,6 @@ class Geometry:
     stream: int = 0
     lds_bytes: int = 0
 
-    @property
-    def threads(self) -> int:
-        """Work-items of a workgroup."""
-        x, y, z = self.block
-        return x * y * z
-
 
 def read_geometry(kernel: str, key: Any) -> Geometry:
     """The launch that ``kernel[key]`` asks for.

@@ -27,7 +27,7 @@ class LaunchPlan:
     Raises
     ------
     LaunchError
-        If the block or the LDS is more than the code or the arch allows.
+        If the LDS of the code and of the launch is more than the arch has.
     """
 
     def __init__(self, device: Device, image: KernelImage, geometry: Geometry) -> None:
@@ -41,11 +41,6 @@ class LaunchPlan:
 
     def _check(self, geometry: Geometry) -> None:
         metadata, arch = self._executable.metadata, self.device.arch
-        if geometry.threads > metadata.max_block:
-            raise LaunchError(
-                f"the block has {geometry.threads} work-items; the kernel was compiled for "
-                f"{metadata.max_block}."
-            )
         total = metadata.lds_bytes + geometry.lds_bytes
         if total > arch.lds_bytes:
             raise LaunchError(

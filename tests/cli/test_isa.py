@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,8 +30,8 @@ def test_every_row_of_an_arch_is_listed(capsys) -> None:
     assert main(["isa", "--arch", "gfx942"]) == 0
     *rows, summary = capsys.readouterr().out.splitlines()
     expected = [row for row in TABLE.rows() if "gfx942" in row.archs]
-    assert [line.split()[:3] for line in rows] == [
-        [row.name, row.unit.value, row.fidelity.value] for row in expected
+    assert [(line[:36].rstrip(), *line[36:].split()[:2]) for line in rows] == [
+        (row.name, row.unit.value, row.fidelity.value) for row in expected
     ]
     assert sum(int(part.split()[0]) for part in summary.split(", ")) == len(expected)
 
@@ -78,3 +80,11 @@ def test_a_file_without_a_usable_target(tmp_path: Path, capsys, text: str, messa
 def test_a_file_that_is_absent(tmp_path: Path, capsys) -> None:
     assert main(["isa", "--missing", str(tmp_path / "none.s")]) == 1
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    command = [sys.executable, "-m", "pipedsl", "isa"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -124,6 +124,7 @@ def _launch(
                 "stream": stream or 0,
             }
         )
+        assert code in _texts, "a code object that know() was not told about"
         kernel = load_assembly(_texts[code]).kernels[name.decode()]
         kernel.run(memory, tuple(grid[:3]), tuple(block[:3]), bytes(segment), lds_bytes=lds)
     except BaseException as error:  # a ctypes callback cannot raise

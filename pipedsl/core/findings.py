@@ -82,4 +82,13 @@ class IdleWait:
 
 
 class CheckWarning(UserWarning):
-    """A checked launch has a finding."""
+    """A checked launch has a finding.
+
+    Parameters
+    ----------
+    finding : Finding
+    """
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(str(finding))
+        self.finding = finding

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 
 from pipedsl.core.arch import Arch
 from pipedsl.core.errors import DeviceError
+from pipedsl.core.findings import CheckWarning
 from pipedsl.core.image import KernelImage
 from pipedsl.runtime.device import Dim3
 from pipedsl.runtime.kernarg import KernargLayout
@@ -91,9 +93,11 @@ class SimulatedKernel:
     ) -> None:
         kernarg = bytearray(self._layout.size)
         self._layout.pack_into(kernarg, values, grid, block, lds_bytes)
-        self._kernel.run(
+        stats = self._kernel.run(
             self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes, sources=self._sources
         )
+        for finding in stats.findings:
+            warnings.warn(CheckWarning(finding), stacklevel=2)
 
 
 class SimulatedStream:

@@ -24,10 +24,20 @@ ENTRY_SYMBOL = "wave_run"
 
 @dataclass(frozen=True)
 class Translation:
-    """LLVM IR of one kernel and the micro-kernels that it calls (symbol to key)."""
+    """LLVM IR of one kernel.
+
+    Attributes
+    ----------
+    text : str
+    micros : dict of str to tuple
+        The micro-kernels that it calls: symbol to key.
+    resume : tuple of int
+        Text line of each place where a wave may resume, by the number that its record holds.
+    """
 
     text: str
     micros: dict[str, tuple]
+    resume: tuple[int, ...]
 
 
 class Translator:
@@ -72,10 +82,11 @@ class Translator:
         for leader in sorted(self._leaders(reachable)):
             self.blocks[leader] = function.append_basic_block(f"at{leader}")
         self.m.resume_points.append(self.blocks[self.entry])
+        self.m.resume_lines.append(self.code[self.entry].line)
         for leader in sorted(self.blocks):
             self._block(leader, reachable)
         self._dispatch(dispatch)
-        return Translation(str(self.module), dict(self.m.micros))
+        return Translation(str(self.module), dict(self.m.micros), tuple(self.m.resume_lines))
 
     # control-flow graph
     def _successors(self, index: int) -> list[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from kernels import kernel_text
 
+from kernels import kernel_text
 from pipedsl import config
 from pipedsl.core.arch import get_arch
 from pipedsl.core.findings import CheckWarning

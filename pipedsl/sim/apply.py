@@ -15,7 +15,7 @@ from pipedsl.sim.access import access
 from pipedsl.sim.builder import Builder
 from pipedsl.sim.machine import Machine
 from pipedsl.sim.matrix import matrix
-from pipedsl.sim.modes import FP16_OVERFLOW, VSKIP, rounding
+from pipedsl.sim.modes import VSKIP, rounding
 from pipedsl.sim.results import output_modifiers, write_lane_result, write_scalar_result
 from pipedsl.sim.sources import lane_source, packed_source, scalar_source, width
 
@@ -134,7 +134,7 @@ def _results(
     assert meaning is not None
     extra: dict[str, Any] = {"ins": ins} if ins.opcode.traits.get("inspects") else {}
     if ins.opcode.traits.get("overflows"):
-        extra["clamps"] = m.modes.test(m, FP16_OVERFLOW)
+        extra["clamps"] = m.overflow_clamps()
     kinds = [slot.type for slot, _ in ins.dsts if slot.type in ("f16", "f32", "f64")]
     if kinds and not ins.opcode.traits.get("raw"):
         with rounding(m, kinds[0]):

@@ -11,7 +11,7 @@ from pipedsl.isa.operands import EXEC, M0, VCC, Imm, Operand, Reg, Symbol, const
 from pipedsl.sim import layout
 from pipedsl.sim.builder import ELEMENTS, HALF, I1, I8, I32, I64, PTR, Builder, micro_symbol
 from pipedsl.sim.layout import WaveLayout
-from pipedsl.sim.modes import Modes
+from pipedsl.sim.modes import FP16_OVERFLOW, Modes
 
 _FLOATS = ("f16", "f32", "f64", "bf16")
 
@@ -57,6 +57,7 @@ class Machine:
         self.mask_int = ir.IntType(self.lanes)
         self.matrix_numerics = "fast"
         self.resume_points: list[ir.Block] = []
+        self.resume_lines: list[int] = []
         self.current: Instruction | None = None
         self.next_address = 0
         self.indexed = 0
@@ -157,6 +158,10 @@ class Machine:
 
     def write_m0(self, value: ir.Value) -> None:
         self.write_scalar_index(M0, value)
+
+    def overflow_clamps(self) -> bool | ir.Value:
+        """MODE.FP16_OVFL: conversions to narrow floats clamp instead of overflowing."""
+        return self.modes.test(self, FP16_OVERFLOW)
 
     def read_mode(self) -> ir.Value:
         return self.load(self.at(layout.MODE), I32)
@@ -321,6 +326,7 @@ class Machine:
     def _resume_index(self, block: ir.Block) -> int:
         if block not in self.resume_points:
             self.resume_points.append(block)
+            self.resume_lines.append(self._line())
         return self.resume_points.index(block)
 
     def leave(self, status: int) -> None:

@@ -3,9 +3,11 @@
 from pipedsl.isa.families import (
     control,
     convert,
+    convert_scaled,
     convert_small,
     crosslane,
     dot,
+    interpolate,
     matrix,
     matrix_wmma,
     memory_buffer,
@@ -28,9 +30,11 @@ from pipedsl.isa.families import (
 __all__ = [
     "control",
     "convert",
+    "convert_scaled",
     "convert_small",
     "crosslane",
     "dot",
+    "interpolate",
     "matrix",
     "matrix_wmma",
     "memory_buffer",

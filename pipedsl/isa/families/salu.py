@@ -87,8 +87,8 @@ for _bits in (32, 64):
     for _name, _kind in (("and", "andn1"), ("or", "orn1")):
         _meaning = _swapped(_LOGIC[f"{_name}n2"])
         _row(f"s_{_kind}_saveexec_{_t} s_{_name}_not0_saveexec_{_t}", _exec, _saveexec(_meaning))
-    _row(f"s_andn1_wrexec_{_t}", _exec, _wrexec(_swapped(_LOGIC["andn2"])))
-    _row(f"s_andn2_wrexec_{_t}", _exec, _wrexec(_LOGIC["andn2"]))
+    _row(f"s_andn1_wrexec_{_t} s_and_not0_wrexec_{_t}", _exec, _wrexec(_swapped(_LOGIC["andn2"])))
+    _row(f"s_andn2_wrexec_{_t} s_and_not1_wrexec_{_t}", _exec, _wrexec(_LOGIC["andn2"]))
     _row(f"s_not_{_t}", f"{_t}, scc = {_t}", _nonzero(lambda b, x: b.not_(x)))
     _row(f"s_wqm_{_t}", f"{_t}, scc = {_t}", _nonzero(lambda b, x: _quads(b, x)))
     _row(f"s_brev_{_t}", f"{_t} = {_t}", lambda b, x: b.bit_reverse(x))

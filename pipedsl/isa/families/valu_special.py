@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipedsl.isa.opcode import GFX12, RDNA, TABLE, Fidelity, Unit
+from pipedsl.isa.opcode import GFX12, TABLE, Fidelity, Unit
 
 _ULP = "rounded correctly to within 0.51 ULP, the hardware to within 1 ULP"
 _TURNS = f"{_ULP}; finite arguments beyond 256 turns are reduced exactly"
@@ -184,37 +184,3 @@ def _cube_axis(b: Any, x: Any, y: Any, z: Any) -> Any:
 
 for _name, _meaning in {"id": _cube_id, "sc": _cube_s, "tc": _cube_t, "ma": _cube_axis}.items():
     _row(f"v_cube{_name}_f32", "f32 = f32, f32, f32", _meaning)
-
-
-# Parameter interpolation (gfx11+): the three parameters of a quad lie in its first lanes.
-def _quad_lane(m: Any, ins: Any, index: int, place: int, kind: str) -> Any:
-    value = m.read_lanes(ins.srcs[index][1], kind)
-    value = m.irb.shuffle_vector(value, value, m.b.lane_order([i & ~3 | place for i in range(m.lanes)]))
-    return m.b.fconvert("f32", value)
-
-
-def _interpolate(m: Any, ins: Any, place: int, kind: str, base: int | None) -> None:
-    b = m.b
-    slope = _quad_lane(m, ins, 0, place, kind)
-    weight = m.read_lanes(ins.srcs[1][1], "f32")
-    start = (
-        m.read_lanes(ins.srcs[2][1], "f32") if base is None else _quad_lane(m, ins, 2, base, kind)
-    )
-    m.write_lanes(ins.dsts[0][1].value, "f32", b.fma(slope, weight, start))
-
-
-for _kind, _suffix in (("f32", "f32"), ("f16", "f16_f32")):
-    _row(
-        f"v_interp_p10_{_suffix}",
-        "v:f32 = v:f32, v:f32, v:f32",
-        lambda m, i, k=_kind: _interpolate(m, i, 1, k, 0),
-        style="machine",
-        archs=RDNA,
-    )
-_row(
-    "v_interp_p2_f32",
-    "v:f32 = v:f32, v:f32, v:f32",
-    lambda m, i: _interpolate(m, i, 2, "f32", None),
-    style="machine",
-    archs=RDNA,
-)

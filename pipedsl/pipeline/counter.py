@@ -74,6 +74,7 @@ class AmdCounterBackend:
         self.producer_arrivals = producer_arrivals
         self.consumer_arrivals = consumer_arrivals
         self.counters = counters
+        gpu.declare_ring(counters, num_stages, producer_arrivals, consumer_arrivals)
 
     @staticmethod
     def storage_elems(num_stages: int) -> int:

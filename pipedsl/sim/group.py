@@ -163,6 +163,15 @@ class Group:
         """Run in checked mode, with the books at `address`."""
         self._i64[at.CHECKED // 8] = address
 
+    def set_event_buffers(self, events: int, trace: int) -> None:
+        """Run with events: addresses of the buffer, and of the trace that it is filled from."""
+        self._i64[at.EVENTS // 8] = events
+        self._i64[at.TRACE // 8] = trace
+
+    def set_entry(self, address: int) -> None:
+        """Go on in another translation of the same code; resume points are the same in all."""
+        self._i64[at.ENTRY // 8] = address
+
     @property
     def steps(self) -> int:
         """Wave instructions executed."""

@@ -29,6 +29,7 @@ SCRATCH_LANE_BYTES = 112  # private segment bytes per lane, i64
 CLOCK = 120  # what s_memtime returns: instructions, i64
 CHECKED = 128  # pointer to the checked area; null in fast mode
 WAVE_LANES = 136  # lanes of a wave, i64
+EVENTS = 144  # pointer to the buffer of events; null where none are kept
 TRACE = 248  # pointer to where traced micro-kernels note the addresses of one instruction
 GROUP_HEADER = 256
 

@@ -19,13 +19,13 @@ from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.metadata import KernelMetadata
 from pipedsl.sim import micro
 from pipedsl.sim.arguments import pack_arguments
-from pipedsl.sim.checked.translator import CheckedTranslator
 from pipedsl.sim.jit import Linked, host
 from pipedsl.sim.layout import WaveLayout
 from pipedsl.sim.memory import Memory
 from pipedsl.sim.reader import Program, read_program
 from pipedsl.sim.run import Launch, RunStats, run
 from pipedsl.sim.sgprs import mode_register
+from pipedsl.sim.timing import TimedProgram, run_timed
 from pipedsl.sim.translator import ENTRY_SYMBOL, Translator
 from pipedsl.sim.version import FINGERPRINT
 
@@ -68,6 +68,26 @@ def load_assembly(text: str) -> Module:
     return Module(program.arch, kernels)
 
 
+@dataclass(frozen=True)
+class Code:
+    """A translated kernel in this process.
+
+    Attributes
+    ----------
+    linked : Linked
+    resume : tuple of int
+        As in `Translation`.
+    """
+
+    linked: Linked
+    resume: tuple[int, ...]
+
+    @property
+    def address(self) -> int:
+        """Where the kernel starts."""
+        return self.linked.address
+
+
 class Kernel:
     """One kernel of a module."""
 
@@ -78,7 +98,8 @@ class Kernel:
         _check(self.metadata, self.arch)
         self._text_key = text_key
         self._lock = threading.Lock()
-        self._code: dict[tuple[str, bool], Linked] = {}
+        self._code: dict[tuple[str, type[Translator]], Code] = {}
+        self._timed: TimedProgram | None = None
 
     @property
     def arch(self) -> Arch:
@@ -100,34 +121,35 @@ class Kernel:
             return WaveLayout(meta.wave_size, vgprs, max(total - vgprs, 0))
         return WaveLayout(meta.wave_size, total, 0)
 
-    def code(self, checked: bool = False) -> Linked:
-        """The translated kernel, from memory, disk or the translator."""
+    def code(self, translator: type[Translator] = Translator) -> Code:
+        """The kernel as `translator` makes it, from memory, disk or the translator."""
         matrix = config.matrix
         with self._lock:
-            if (matrix, checked) not in self._code:
-                self._code[matrix, checked] = self._link(matrix, checked)
-            return self._code[matrix, checked]
+            if (matrix, translator) not in self._code:
+                self._code[matrix, translator] = self._link(matrix, translator)
+            return self._code[matrix, translator]
 
-    def _link(self, matrix: str, checked: bool) -> Linked:
+    def _link(self, matrix: str, translator: type[Translator]) -> Code:
         cache = FileCache("sim")
-        variant = f"{matrix} {'checked' if checked else 'fast'}"
+        variant = f"{matrix} {translator.__name__}"
         key = content_key(self._text_key, self.name, variant, FINGERPRINT, host().key("", 0))
         found = cache.get(key) if self._text_key else None
         if found is None:
             entry, mode = self.program.labels[self.name], mode_register(self.metadata)
-            translator = CheckedTranslator if checked else Translator
             translation = translator(self.program, entry, self.wave, mode, matrix).run()
             image = host().compile(translation.text, 0)
-            header = json.dumps(list(translation.micros.items())).encode()
+            parts = (list(translation.micros.items()), translation.resume)
+            header = json.dumps(parts).encode()
             if self._text_key:
                 cache.put(key, len(header).to_bytes(4, "little") + header + image)
-            micros = translation.micros
+            micros, resume = translation.micros, translation.resume
         else:
             size = int.from_bytes(found[:4], "little")
-            micros = {name: tuple(parts) for name, parts in json.loads(found[4 : 4 + size])}
+            listed, resume = json.loads(found[4 : 4 + size])
+            micros = {name: tuple(parts) for name, parts in listed}
             image = found[4 + size :]
         imports = {name: micro.address(parts) for name, parts in micros.items()}
-        return host().link(image, ENTRY_SYMBOL, imports)
+        return Code(host().link(image, ENTRY_SYMBOL, imports), tuple(resume))
 
     def run(
         self,
@@ -142,6 +164,7 @@ class Kernel:
         seed: int | None = None,
         sources: Mapping[str, str] | None = None,
         check: bool | None = None,
+        timing: bool = False,
     ) -> RunStats:
         """Run on prepared memory and kernel arguments.
 
@@ -163,6 +186,8 @@ class Kernel:
         check : bool, optional
             Checked mode: operations complete as late as the ISA allows, and what uses them too early
             is reported in the result's `findings`. ``config.check`` by default.
+        timing : bool
+            Timing mode: modelled cycles are reported in the result's `timed`. Not with `check`.
 
         Raises
         ------
@@ -170,8 +195,15 @@ class Kernel:
         LaunchError
             If the block or LDS does not fit.
         """
-        checked = config.check if check is None else check
+        if timing and check:
+            raise LaunchError("a launch is checked or timed.", fix="run it twice.")
+        checked = not timing and (config.check if check is None else check)
         launch = Launch(self, memory, grid, block, kernarg, lds_bytes, sources or {}, checked)
+        if timing:
+            budget = config.step_budget if step_budget is None else step_budget
+            if self._timed is None:
+                self._timed = TimedProgram(self)
+            return run_timed(launch, self._timed, workgroups, budget)
         return run(launch, workgroups, step_budget, seed)
 
     def launch(
@@ -184,6 +216,7 @@ class Kernel:
         *,
         seed: int | None = None,
         check: bool | None = None,
+        timing: bool = False,
     ) -> RunStats:
         """Run with arguments in metadata order.
 
@@ -195,7 +228,7 @@ class Kernel:
             arguments are filled in where the metadata names their kind and may be left out.
         lds_bytes : int
         workgroups : sequence of int, optional
-        seed, check : optional
+        seed, check, timing : optional
             As in `run`.
         """
         grid3, block3 = _triple(grid, "grid"), _triple(block, "block")
@@ -203,7 +236,7 @@ class Kernel:
         kernarg = pack_arguments(self.metadata, args, memory, grid3, block3, lds_bytes)
         return self.run(
             memory, grid3, block3, kernarg, lds_bytes=lds_bytes, workgroups=workgroups, seed=seed,
-            check=check,
+            check=check, timing=timing,
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from pipedsl.core.arch import get_arch
 from pipedsl.core.errors import AssemblyError
 from pipedsl.isa.instruction import Instruction, decode
 from pipedsl.isa.metadata import KernelMetadata, processor, read_metadata
+from pipedsl.isa.rings import Ring, read_ring
 
 
 @dataclass
@@ -27,6 +28,8 @@ class Program:
     symbols : dict of str to int
         Data symbol to byte offset in `data`.
     kernels : dict of str to KernelMetadata
+    rings : list of Ring
+        Rings of LDS counters that the text declares.
     """
 
     arch: str
@@ -35,6 +38,7 @@ class Program:
     data: bytearray = field(default_factory=bytearray)
     symbols: dict[str, int] = field(default_factory=dict)
     kernels: dict[str, KernelMetadata] = field(default_factory=dict)
+    rings: list[Ring] = field(default_factory=list)
 
 
 _LABEL = re.compile(r'([\w.$@]+|"[^"]+"):\s*')
@@ -131,11 +135,18 @@ class _Reader:
     def read(self, text: str) -> None:
         for number, raw in enumerate(text.splitlines(), 1):
             line = strip_comment(raw)
+            if not line:
+                self._comment(raw)
             while line and self.until is None and (label := _LABEL.match(line)):
                 self._label(label[1].strip('"'), number)
                 line = line[label.end() :]
             if line:
                 self._line(line, number)
+
+    def _comment(self, raw: str) -> None:
+        ring = read_ring(raw, self.source, self.program.instructions)
+        if ring is not None:
+            self.program.rings.append(ring)
 
     def _label(self, name: str, number: int) -> None:
         program = self.program

@@ -16,12 +16,14 @@ from pipedsl.core.findings import Finding, IdleWait
 from pipedsl.sim import layout as at
 from pipedsl.sim import micro
 from pipedsl.sim.checked.area import Area, Checker
+from pipedsl.sim.checked.translator import CheckedTranslator
 from pipedsl.sim.faults import raise_outcome
 from pipedsl.sim.group import Group, GroupTemplate
 from pipedsl.sim.memory import Memory
 
 if TYPE_CHECKING:
     from pipedsl.sim.module import Kernel
+    from pipedsl.sim.timing.result import TimedRun
 
 _SLICE_STEPS = 2_000_000  # short enough that Ctrl-C is answered at once
 _RESIDENT = 64  # workgroups in flight, so that workgroups may wait for each other
@@ -41,6 +43,8 @@ class RunStats:
         What the checked mode reports; empty in fast mode.
     idle_waits : tuple of IdleWait
         In checked mode, fields of executed waits that never proved anything.
+    timed : TimedRun or None
+        In timing mode, the modelled time.
     """
 
     instructions: int
@@ -48,6 +52,7 @@ class RunStats:
     waves: int
     findings: tuple[Finding, ...] = ()
     idle_waits: tuple[IdleWait, ...] = ()
+    timed: TimedRun | None = None
 
 
 class Launch:
@@ -68,7 +73,7 @@ class Launch:
         self.memory = memory
         self.grid = grid
         self.sources = sources
-        self.code = kernel.code(checked)
+        self.code = kernel.code(CheckedTranslator) if checked else kernel.code()
         self.template = GroupTemplate(kernel, memory, grid, block, kernarg, lds_bytes)
         self.checker = Checker(kernel, self.template, sources) if checked else None
         self.total = grid[0] * grid[1] * grid[2]

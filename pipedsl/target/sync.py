@@ -9,6 +9,7 @@ from llvmlite import ir
 from numba.core import types
 
 from pipedsl.core.arch import Arch
+from pipedsl.isa.rings import ring_comment
 from pipedsl.target import gpu
 from pipedsl.target.arrays import element_pointer
 from pipedsl.target.composites import Array
@@ -131,11 +132,10 @@ def _declare_ring(
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         base = values[0][0]
-        where = low.where_called()
-        text = ring_comment(Ring(0, bits, *numbers, SourceLocation(where.filename, where.line)))
-        # "i" where the address is known at compile time, else a register that is already there.
+        text = ring_comment(bits, *numbers, "$0")
+        # A register, since LLVM prints no address of LDS; a reader finds the constant in it.
         kind = ir.FunctionType(ir.VoidType(), [base.type])
-        assembly = ir.InlineAsm(kind, text, "iv", side_effect=True)
+        assembly = ir.InlineAsm(kind, text, "v", side_effect=True)
         low.builder.call(assembly, [base])
         return ()
 

@@ -1,0 +1,1 @@
+"""What a run does to memory and between waves, as events for the checker."""

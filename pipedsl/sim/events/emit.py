@@ -1,0 +1,102 @@
+"""Translation that makes a run tell what its waves do to memory and to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from llvmlite import ir
+
+from pipedsl.isa.counters import wait_limits
+from pipedsl.isa.instruction import Instruction
+from pipedsl.isa.operands import Operand, Reg
+from pipedsl.sim import layout as at
+from pipedsl.sim.builder import I32, I64
+from pipedsl.sim.events import append as _append  # noqa: F401  (registers micro-kernels)
+from pipedsl.sim.events import layout as e
+from pipedsl.sim.events.polls import Comparison, find_comparisons
+from pipedsl.sim.machine import Machine
+from pipedsl.sim.translator import Translation, Translator
+
+
+class EventMachine(Machine):
+    """A `Machine` that appends events; it suspends where `Machine` does.
+
+    Attributes
+    ----------
+    index : int
+        The instruction being translated.
+    """
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.index = 0
+
+    def micro(self, key: tuple, *args: ir.Value) -> None:
+        if self.current is not None and self.current.opcode.style == "memory":
+            super().micro(("traced", *key), *args)
+            super().micro(("event_accesses",), I32(self.index))
+            return
+        if key == ("barrier_signal",):
+            self.event(e.ARRIVE)
+        super().micro(key, *args)
+
+    def suspend(self, status: int) -> None:
+        super().suspend(status)
+        if status == at.AT_BARRIER:
+            self.event(e.LEAVE)
+
+    def leave(self, status: int) -> None:
+        self.event(e.END)
+        super().leave(status)
+
+    def event(self, kind: int, value: ir.Value | None = None) -> None:
+        """Append an event without addresses."""
+        super().micro(("event",), I32(kind), I32(self.index), I64(0) if value is None else value)
+
+    def compared(self, comparison: Comparison, ins: Instruction) -> None:
+        """Tell what a polled word is compared with."""
+        operand = ins.srcs[comparison.operand][1]
+        assert operand is not None
+        signed = comparison.signed
+        value = self._first_lane(operand, comparison.bits)
+        if comparison.bits < 64:
+            value = self.irb.sext(value, I64) if signed else self.irb.zext(value, I64)
+        self.event(e.COMPARE, value)
+
+    def _first_lane(self, operand: Operand, bits: int) -> ir.Value:
+        """The operand in the first active lane; in lane 0 if none is active."""
+        if not isinstance(operand.value, Reg) or operand.value.file == "s":
+            return self.read_scalar(operand, bits)
+        lanes = self.read_lanes(operand, f"u{bits}")
+        lane = self.irb.urem(
+            self.s.count_trailing_zeros(self.read_exec()), self.mask_int(self.lanes)
+        )
+        return self.irb.extract_element(lanes, lane)
+
+
+class EventTranslator(Translator):
+    """Translates one kernel so that its runs append events."""
+
+    machine = EventMachine
+    comparisons: Mapping[int, Comparison]
+
+    def run(self) -> Translation:
+        reachable = self._reachable()
+        targets = {
+            index: self._target(self.code[index])
+            for index in reachable
+            if self.code[index].opcode.traits.get("flow") in ("jump", "branch")
+        }
+        self.comparisons = find_comparisons(self.code, targets, self.m.lanes)
+        return super().run()
+
+    def translate_one(self, ins: Instruction) -> None:
+        m = cast(EventMachine, self.m)
+        m.index = self.index
+        found = self.comparisons.get(self.index)
+        if found is not None:
+            m.compared(found, ins)
+        if wait_limits(ins, m.arch):
+            m.event(e.WAIT)
+        super().translate_one(ins)

@@ -1,0 +1,104 @@
+"""The buffer of events of one workgroup, and reading them back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from pipedsl.sim import layout as at
+from pipedsl.sim.events import layout as e
+from pipedsl.sim.group import Group, aligned
+
+_BYTES = 1 << 20
+_DRAIN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+class Event(NamedTuple):
+    """One event of a run.
+
+    Attributes
+    ----------
+    kind : int
+        As in `layout`.
+    wave : int
+        Number in the workgroup.
+    site : int
+        Instruction.
+    space, width : int
+        Of an access: ``TRACE_LDS`` or ``TRACE_GLOBAL`` of `pipedsl.sim.layout`, bytes per lane.
+    value : int
+        Of an LDS access of 4 or 8 bytes, what it left at its first address; of a comparison, the
+        other side (int64).
+    addresses : numpy.ndarray
+        int64, one per active lane, lowest first.
+    """
+
+    kind: int
+    wave: int
+    site: int
+    space: int
+    width: int
+    value: int
+    addresses: np.ndarray
+
+
+class EventStream:
+    """Collects the events of one group and hands them on whenever its buffer is full.
+
+    Parameters
+    ----------
+    group : Group
+        Prepared to run code of `EventTranslator`.
+    consume : callable
+        Called with each `Event`, in order.
+    """
+
+    def __init__(self, group: Group, consume: Callable[[Event], None]) -> None:
+        self._consume = consume
+        self._error: BaseException | None = None
+        self._buffer = aligned(_BYTES)
+        self._start = self._buffer.ctypes.data
+        self._header = self._buffer[: e.HEADER].view(np.int64)
+        self._trace = aligned(at.TRACE_PARTS * at.TRACE_PART)
+        self._trace[:] = 0
+        self._callback = _DRAIN(self._on_full)
+        self._header[e.NEXT // 8] = self._start + e.HEADER
+        self._header[e.LIMIT // 8] = self._start + _BYTES - e.LARGEST
+        self._header[e.DRAIN // 8] = ctypes.cast(self._callback, ctypes.c_void_p).value
+        group.set_event_buffers(self._start, self._trace.ctypes.data)
+
+    def drain(self) -> None:
+        """Hand on what has been collected.
+
+        Raises
+        ------
+        Exception
+            What the consumer raised, also where that was during the run.
+        """
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        self._hand_on()
+
+    def _on_full(self, _group: int) -> int:
+        try:
+            self._hand_on()
+        except BaseException as error:
+            self._error = error
+        return 0
+
+    def _hand_on(self) -> None:
+        place, end = e.HEADER, int(self._header[e.NEXT // 8]) - self._start
+        i32, i64 = self._buffer.view(np.int32), self._buffer.view(np.int64)
+        self._header[e.NEXT // 8] = self._start + e.HEADER
+        consume = self._consume
+        while place < end:
+            kind, wave, site, count = i32[place // 4 : place // 4 + 4].tolist()
+            width, space = i32[(place + e.WIDTH) // 4 : (place + e.SPACE) // 4 + 1].tolist()
+            first = (place + e.EVENT) // 8
+            addresses = i64[first : first + count].copy()
+            consume(Event(kind, wave, site, space, width, int(i64[first - 1]), addresses))
+            place += e.EVENT + 8 * count

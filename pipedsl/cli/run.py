@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pipedsl.cli.values import SYNTAX, parse_argument
+from pipedsl.cli.values import SYNTAX, parse_argument, parse_extents, pick_kernel
 from pipedsl.core.errors import LaunchError
 from pipedsl.sim import Kernel, load_assembly
 
@@ -27,8 +27,8 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("file", type=Path, metavar="FILE.s", help="complete assembly text")
     parser.add_argument("--kernel", metavar="NAME", help="default: the file's only kernel")
-    parser.add_argument("--grid", type=_extents, default=(1,), metavar="X[,Y[,Z]]", help="workgroups (default 1)")  # fmt: skip
-    parser.add_argument("--block", type=_extents, required=True, metavar="X[,Y[,Z]]", help="work-items of a workgroup")  # fmt: skip
+    parser.add_argument("--grid", type=parse_extents, default=(1,), metavar="X[,Y[,Z]]", help="workgroups (default 1)")  # fmt: skip
+    parser.add_argument("--block", type=parse_extents, required=True, metavar="X[,Y[,Z]]", help="work-items of a workgroup")  # fmt: skip
     parser.add_argument("--lds", type=int, default=0, metavar="BYTES", help="dynamic LDS")
     parser.add_argument("--arg", action="append", default=[], metavar="SPEC", help="next argument, see below")  # fmt: skip
     parser.add_argument("--out", action="append", default=[], metavar="[N=]FILE.npy", help="save array argument N, counted from 0 (default: the first array)")  # fmt: skip
@@ -63,13 +63,7 @@ def _kernel(path: Path, name: str | None) -> Kernel:
     except (OSError, UnicodeDecodeError) as error:
         raise LaunchError(f"{str(path)!r} cannot be read: {error}.") from None
     kernels = load_assembly(text).kernels
-    if name is None and len(kernels) == 1:
-        return next(iter(kernels.values()))
-    if name is None or name not in kernels:
-        has = ", ".join(kernels) or "none"
-        asked = "several kernels" if name is None else f"no kernel {name!r}"
-        raise LaunchError(f"{str(path)!r} has {asked}.", fix=f"--kernel takes one of: {has}.")
-    return kernels[name]
+    return pick_kernel(path, kernels, name)
 
 
 def _output(text: str, args: list[Any]) -> tuple[str, np.ndarray]:
@@ -80,10 +74,3 @@ def _output(text: str, args: list[Any]) -> tuple[str, np.ndarray]:
     if position not in arrays:
         raise LaunchError(f"--out {text!r}: argument {position} is not an array.")
     return path, arrays[position]
-
-
-def _extents(text: str) -> tuple[int, ...]:
-    parts = text.split(",")
-    if not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one to three integers")
-    return tuple(int(part) for part in parts)

@@ -1,14 +1,18 @@
-"""Kernel arguments on the command line: ``i32:64``, ``zeros:int32:8192``, ``npy:file.npy``."""
+"""What options of several commands mean: kernel arguments, extents, a kernel's name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pipedsl.core.dtypes import DTYPES
 from pipedsl.core.errors import LaunchError
+
+K = TypeVar("K")
 
 SYNTAX = """arguments, in the order of the kernel's metadata:
   TYPE:VALUE          a scalar, e.g. i32:64, u64:0x1000, f32:0.5
@@ -48,6 +52,31 @@ def parse_argument(text: str, seed: int) -> Any:
         f"{text!r} is not a kernel argument.",
         fix="write TYPE:VALUE, KIND:DTYPE:SHAPE or npy:FILE, e.g. i32:64 or zeros:int32:8192.",
     )
+
+
+def parse_extents(text: str) -> tuple[int, ...]:
+    """``X``, ``X,Y`` or ``X,Y,Z`` as integers; for argparse."""
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one to three integers")
+    return tuple(int(part) for part in parts)
+
+
+def pick_kernel(path: Path, kernels: Mapping[str, K], name: str | None) -> K:
+    """The kernel called `name`, or the only one of `kernels`, which the file `path` has.
+
+    Raises
+    ------
+    LaunchError
+        If there is no such kernel, or no only one.
+    """
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name is not None and name in kernels:
+        return kernels[name]
+    listed = ", ".join(kernels) or "none"
+    asked = "no kernel" if not kernels else "several kernels" if name is None else f"no {name!r}"
+    raise LaunchError(f"{str(path)!r} has {asked}.", fix=f"--kernel takes one of: {listed}.")
 
 
 _SCALARS = {

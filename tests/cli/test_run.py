@@ -54,7 +54,7 @@ def test_the_first_array_is_saved_by_default(assembly: str, tmp_path: Path) -> N
     ("extra", "message"),
     [
         (["--arg", "i32:1"], "double takes 5 arguments, got 6."),
-        (["--kernel", "triple"], "has no kernel 'triple'."),
+        (["--kernel", "triple"], "has no 'triple'."),
         (["--out", "1=x.npy"], "--out '1=x.npy': argument 1 is not an array."),
         (["--grid", "0"], "grid must be one to three positive integers"),
     ],

@@ -17,6 +17,9 @@ BITS = {
     "fp6": 6, "bf6": 6, "fp4": 4, "i4": 4, "u4": 4, "iu4": 4,
 }  # fmt: skip
 
+# Formats of f8f6f4 operands, by the number in cbsz (A) and blgp (B).
+SCALED_TYPES = ("fp8", "bf8", "fp6", "bf6", "fp4")
+
 
 @dataclass(frozen=True)
 class MatrixShape:
@@ -46,7 +49,7 @@ class MatrixShape:
     @property
     def lanes(self) -> int:
         """Lanes of a wave."""
-        return 64 if self.layout == "mfma" else 32
+        return 64 if self.layout.startswith("mfma") else 32
 
     @property
     def groups(self) -> int:
@@ -89,9 +92,12 @@ class MatrixShape:
         """Whether a register of C and D holds one 16-bit element, in the half that op_sel picks."""
         return self.layout == "wmma11" and BITS[self.d] == 16
 
-    def k_of(self, element: int, group: int) -> tuple[int, int]:
-        """Block and k of one element of A (before compression) or B in the lanes of `group`."""
-        return LAYOUTS[self.layout].k_of(self, element, group)
+    def k_of(self, kind: str, element: int, group: int) -> tuple[int, int]:
+        """Block and k of one element of A (before compression) or B in the lanes of `group`.
+
+        `kind` is the operand's element type, ``a`` or ``b``.
+        """
+        return LAYOUTS[self.layout].k_of(self, BITS[kind], element, group)
 
     def row_of(self, element: int, group: int) -> tuple[int, int]:
         """Block and row of one element of D in lanes ``n * group ..``; the lane gives the column."""
@@ -106,7 +112,7 @@ class MatrixShape:
 class Layout:
     """How elements lie in lanes: see `MatrixShape.k_of` and `MatrixShape.row_of`."""
 
-    k_of: Callable[[MatrixShape, int, int], tuple[int, int]]
+    k_of: Callable[[MatrixShape, int, int, int], tuple[int, int]]
     row_of: Callable[[MatrixShape, int, int], tuple[int, int]]
 
 
@@ -114,7 +120,7 @@ def _registers(bits: int) -> int:
     return max(bits // 32, 1)
 
 
-def _mfma_k(s: MatrixShape, element: int, group: int) -> tuple[int, int]:
+def _mfma_k(s: MatrixShape, bits: int, element: int, group: int) -> tuple[int, int]:
     return group % s.blocks, s.elements * (group // s.blocks) + element
 
 
@@ -128,7 +134,14 @@ def _mfma_row(s: MatrixShape, element: int, group: int) -> tuple[int, int]:
     return block, 4 * (groups * (element // 4) + group) + element % 4
 
 
-def _wmma11_k(s: MatrixShape, element: int, group: int) -> tuple[int, int]:
+def _scaled_k(s: MatrixShape, bits: int, element: int, group: int) -> tuple[int, int]:
+    """8-bit types come in two runs of 16, each over half of k; narrower ones in one."""
+    if bits < 8:
+        return _mfma_k(s, bits, element, group)
+    return 0, s.k // 2 * (element // 16) + 16 * group + element % 16
+
+
+def _wmma11_k(s: MatrixShape, bits: int, element: int, group: int) -> tuple[int, int]:
     return 0, element
 
 
@@ -136,12 +149,12 @@ def _wmma11_row(s: MatrixShape, element: int, group: int) -> tuple[int, int]:
     return 0, 2 * element + group
 
 
-def _wmma12_k(s: MatrixShape, element: int, group: int) -> tuple[int, int]:
+def _wmma12_k(s: MatrixShape, bits: int, element: int, group: int) -> tuple[int, int]:
     """Runs of k go to the two halves of the wave in turn.
 
     A run is 4 elements of 16 bits, 8 in a sparse product; narrower types have one run.
     """
-    run = s.elements if BITS[s.a] < 16 else 8 if s.sparse else 4
+    run = s.elements if bits < 16 else 8 if s.sparse else 4
     return 0, 2 * run * (element // run) + run * group + element % run
 
 
@@ -151,6 +164,7 @@ def _wmma12_row(s: MatrixShape, element: int, group: int) -> tuple[int, int]:
 
 LAYOUTS = {
     "mfma": Layout(_mfma_k, _mfma_row),
+    "mfma_scaled": Layout(_scaled_k, _mfma_row),
     "wmma11": Layout(_wmma11_k, _wmma11_row),
     "wmma12": Layout(_wmma12_k, _wmma12_row),
 }

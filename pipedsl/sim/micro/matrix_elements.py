@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from pipedsl.isa.families.matrix_shape import BITS
@@ -22,19 +24,28 @@ class Rows:
     pointer : ir.Value
         The first register's row.
     lanes : int
+    sources : sequence of int, optional
+        The lane that each lane's value is taken from.
     """
 
-    def __init__(self, k: Micro, pointer: ir.Value, lanes: int) -> None:
+    def __init__(
+        self, k: Micro, pointer: ir.Value, lanes: int, sources: Sequence[int] | None = None
+    ) -> None:
         self._k = k
         self._pointer = pointer
         self._b = k.lanes(lanes)
+        self._sources = sources
         self._loaded: dict[int, ir.Value] = {}
 
     def word(self, register: int) -> ir.Value:
         """Register `register` in all lanes, u32."""
         if register not in self._loaded:
             offset = register * self._b.lanes * 4
-            self._loaded[register] = self._k.load(self._b.type("u32"), self._pointer, offset, 64)
+            word = self._k.load(self._b.type("u32"), self._pointer, offset, 64)
+            if self._sources is not None:
+                mask = ir.Constant(word.type, [I32(lane) for lane in self._sources])
+                word = self._k.irb.shuffle_vector(word, word, mask)
+            self._loaded[register] = word
         return self._loaded[register]
 
     def field(self, first: int, bits: int) -> ir.Value:

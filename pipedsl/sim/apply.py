@@ -8,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from pipedsl.core.errors import AssemblyError
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.opcode import Slot, Unit
 from pipedsl.isa.operands import Operand, Reg
@@ -93,6 +94,10 @@ def _lanes(m: Machine, ins: Instruction) -> list[Write]:
 
 def _packed(m: Machine, ins: Instruction) -> list[Write]:
     halves: list[list[ir.Value]] = [[], []]
+    for slot, operand in (*ins.dsts, *ins.srcs):
+        value = operand.value if operand is not None else None
+        if width(slot.type) == 32 and isinstance(value, Reg) and value.count < 2:
+            raise AssemblyError(f"line {ins.line}: {ins.mnemonic} takes pairs of registers.")
     for index, (slot, operand) in enumerate(ins.srcs):
         assert operand is not None
         for half in (0, 1):

@@ -101,7 +101,7 @@ def _active_bits(m: Machine, mask: ir.Value) -> ir.Value:
 def _scale(m: Machine, b: Builder, ins: Instruction, kind: str, value: ir.Value) -> ir.Value:
     """The output multiplier.
 
-    It has no effect where MODE keeps output denormals or sets IEEE (RDNA3 ISA 7.3, CDNA3 ISA 6.2.3).
+    It has no effect where MODE keeps output denormals or sets IEEE (RDNA3 and CDNA3 ISA, output modifiers).
     """
     factor = 0.5 if "div" in ins.modifiers else float(ins.modifiers["mul"])
     keeps = m.modes.test(m, modes.DENORM + (1 if kind == "f32" else 3))

@@ -115,7 +115,7 @@ def _after(vector: dict, place: int, distance: int) -> int:
 
 
 def _instructions(vector: dict) -> Iterator[list[int]]:
-    """Dwords of each instruction (RDNA3 ISA 16, encodings)."""
+    """Dwords of each instruction (RDNA3 ISA, microcode formats)."""
     code = np.frombuffer(bytes.fromhex(vector["code"]), "<u4").tolist()
     at = 0
     while at < len(code):

@@ -41,13 +41,15 @@ for _kind in ("f16", "bf16"):
         archs=_ARCHS[_kind],
         **_FLOAT,
     )
-    _row(
-        f"v_dot2c_f32_{_kind} v_dot2acc_f32_{_kind}",
-        f"+f32 = {_pairs}",
-        lambda b, x, y, old, k=_kind: _dot2(b, x, y, old, k),
-        archs=_SHORT[_kind] + (RDNA if _kind == "bf16" else GFX12),
-        **_FLOAT,
-    )
+    # dot2acc exists as half of a dual instruction, and on gfx11 under the name dot2c too.
+    for _name, _archs in (("dot2c", _SHORT[_kind]), ("dot2acc", RDNA)):
+        _row(
+            f"v_{_name}_f32_{_kind}",
+            f"+f32 = {_pairs}",
+            lambda b, x, y, old, k=_kind: _dot2(b, x, y, old, k),
+            archs=_archs,
+            **_FLOAT,
+        )
 _row(
     "v_dot2_f16_f16",
     "f16 = f16x2, f16x2, f16",
@@ -127,8 +129,8 @@ def _integer_rows(name: str, bits: int, signed: bool, archs: tuple[str, ...]) ->
     _row(name, "u32 = u32, u32, u32", plain, saturated=limited, archs=archs)
 
 
-_integer_rows("v_dot4_i32_i8", 8, True, GFX9)
-_integer_rows("v_dot8_i32_i4", 4, True, GFX9)
+_integer_rows("v_dot4_i32_i8", 8, True, ALL)
+_integer_rows("v_dot8_i32_i4", 4, True, ALL)
 _integer_rows("v_dot4_u32_u8", 8, False, ALL)
 _integer_rows("v_dot8_u32_u4", 4, False, ALL)
 for _name, _bits in (("v_dot4c_i32_i8", 8), ("v_dot8c_i32_i4", 4)):

@@ -29,7 +29,8 @@ def _pick(function: str) -> Callable[..., Any]:
 
 for _name in ("min", "max"):
     _row(f"v_pk_{_name}_f16", "f16 = f16, f16", _pick(f"{_name}_ieee"), archs=GFX9 + GFX11)
-    _row(f"v_pk_{_name}_num_f16", "f16 = f16, f16", _pick(f"{_name}_num"), archs=GFX12)
+    _new = f"v_pk_{_name}_num_f16 v_pk_{_name}_f16"
+    _row(_new, "f16 = f16, f16", _pick(f"{_name}_num"), archs=GFX12)
     _row(f"v_pk_{_name}imum_f16", "f16 = f16, f16", _pick(f"{_name}_imum"), archs=GFX12)
     _row(
         f"v_pk_{_name}imum3_f16",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipedsl.isa.opcode import GFX12, TABLE, Unit
+from pipedsl.isa.opcode import ALL, GFX9, GFX11, GFX12, RDNA, TABLE, Unit
 
 
 def _row(names: str, signature: str, meaning: Callable[..., Any], **more: Any) -> None:
@@ -50,6 +50,7 @@ _LOGIC: dict[str, Callable[..., Any]] = {
     "andn2": lambda b, x, y: b.and_(x, b.not_(y)),
     "orn2": lambda b, x, y: b.or_(x, b.not_(y)),
 }
+_EXEC = {32: RDNA, 64: ALL}  # a wave of gfx9 has 64 lanes
 _OTHER = {"andn2": "and_not1", "orn2": "or_not1"}
 
 
@@ -80,15 +81,19 @@ for _name, _meaning in _LOGIC.items():
         _row(f"s_{_name}_{_t}{_alias}", f"{_t}, scc = {_t}, {_t}", _nonzero(_meaning))
         _exec = f"{_t}, exec, scc = {_t}, exec"
         _alias = f" s_{_OTHER[_name]}_saveexec_{_t}" if _name in _OTHER else ""
-        _row(f"s_{_name}_saveexec_{_t}{_alias}", _exec, _saveexec(_meaning))
+        _row(f"s_{_name}_saveexec_{_t}{_alias}", _exec, _saveexec(_meaning), archs=_EXEC[_bits])
 for _bits in (32, 64):
     _t = f"b{_bits}"
     _exec = f"{_t}, exec, scc = {_t}, exec"
     for _name, _kind in (("and", "andn1"), ("or", "orn1")):
         _meaning = _swapped(_LOGIC[f"{_name}n2"])
-        _row(f"s_{_kind}_saveexec_{_t} s_{_name}_not0_saveexec_{_t}", _exec, _saveexec(_meaning))
-    _row(f"s_andn1_wrexec_{_t} s_and_not0_wrexec_{_t}", _exec, _wrexec(_swapped(_LOGIC["andn2"])))
-    _row(f"s_andn2_wrexec_{_t} s_and_not1_wrexec_{_t}", _exec, _wrexec(_LOGIC["andn2"]))
+        _names = f"s_{_kind}_saveexec_{_t} s_{_name}_not0_saveexec_{_t}"
+        _row(_names, _exec, _saveexec(_meaning), archs=_EXEC[_bits])
+    for _names, _meaning in (
+        (f"s_andn1_wrexec_{_t} s_and_not0_wrexec_{_t}", _swapped(_LOGIC["andn2"])),
+        (f"s_andn2_wrexec_{_t} s_and_not1_wrexec_{_t}", _LOGIC["andn2"]),
+    ):
+        _row(_names, _exec, _wrexec(_meaning), archs=_EXEC[_bits])
     _row(f"s_not_{_t}", f"{_t}, scc = {_t}", _nonzero(lambda b, x: b.not_(x)))
     _row(f"s_wqm_{_t}", f"{_t}, scc = {_t}", _nonzero(lambda b, x: _quads(b, x)))
     _row(f"s_brev_{_t}", f"{_t} = {_t}", lambda b, x: b.bit_reverse(x))
@@ -154,6 +159,7 @@ for _bits, _amount in ((32, "u32"), (64, "u32")):
             f"s_ff{_value}_i32_{_t}" + (f" s_ctz_i32_{_t}" if _value else ""),
             f"b32 = {_t}",
             lambda b, x, v=_value: _first(b, x if v else b.not_(x), "low"),
+            archs=ALL if _value else GFX9,
         )
     _row(f"s_flbit_i32_{_t} s_clz_i32_u{_bits}", f"b32 = {_t}", lambda b, x: _first(b, x, "high"))
     _row(
@@ -293,8 +299,18 @@ _COMPARE = {"eq": "==", "lg": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="
 for _name, _op in _COMPARE.items():
     _row(f"s_cmp_{_name}_i32", "scc = u32, u32", lambda b, x, y, o=_op: b.icmp(o, x, y))
     _row(f"s_cmp_{_name}_u32", "scc = u32, u32", lambda b, x, y, o=_op: b.ucmp(o, x, y))
-    _row(f"s_cmpk_{_name}_i32", "scc = u32, imm", lambda b, x, k, o=_op: b.icmp(o, x, _short(k)))
-    _row(f"s_cmpk_{_name}_u32", "scc = u32, imm", lambda b, x, k, o=_op: b.ucmp(o, x, k & 0xFFFF))
+    _row(
+        f"s_cmpk_{_name}_i32",
+        "scc = u32, imm",
+        lambda b, x, k, o=_op: b.icmp(o, x, _short(k)),
+        archs=GFX9 + GFX11,
+    )
+    _row(
+        f"s_cmpk_{_name}_u32",
+        "scc = u32, imm",
+        lambda b, x, k, o=_op: b.ucmp(o, x, k & 0xFFFF),
+        archs=GFX9 + GFX11,
+    )
 for _name in ("eq", "lg"):
     _row(f"s_cmp_{_name}_u64", "scc = u64, u64", lambda b, x, y, o=_COMPARE[_name]: b.ucmp(o, x, y))
 
@@ -305,6 +321,7 @@ for _low, _high_half in (("l", "l"), ("l", "h"), ("h", "h"), ("h", "l")):
         f"s_pack_{_low}{_high_half}_b32_b16",
         "b32 = b32, b32",
         lambda b, x, y, f=_HALF[_low], g=_HALF[_high_half]: b.or_(f(b, x), b.shl(g(b, y), 16)),
+        archs=RDNA if (_low, _high_half) == ("h", "l") else ALL,
     )
 
 
@@ -367,4 +384,5 @@ for _name, _bits, _source, _target in (
         lambda m, i, s=_source, t=_target: _move_relative(m, i, source=s, target=t),
         unit=Unit.SALU,
         style="machine",
+        archs=RDNA if _name == "movrelsd_2" else ALL,
     )

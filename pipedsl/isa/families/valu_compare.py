@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipedsl.isa.opcode import GFX9, RDNA, TABLE, Unit
+from pipedsl.isa.opcode import ALL, GFX9, GFX11, RDNA, TABLE, Unit
 
 Test = Callable[..., Any]
 
 
-def _rows(name: str, sources: str, test: Test, **more: Any) -> None:
+def _rows(
+    name: str, sources: str, test: Test, archs: tuple[str, ...] = ALL, **more: Any
+) -> None:
     """``v_cmp_<name>`` and ``v_cmpx_<name>``; the latter writes a mask too on gfx9."""
     common = {"unit": Unit.VALU, "style": "lanes", **more}
-    TABLE.add(f"v_cmp_{name}", f"mask = {sources}", test, **common)
-    TABLE.add(f"v_cmpx_{name}", f"exec = {sources}", test, archs=RDNA, **common)
+    old, new = ([a for a in archs if a in group] for group in (GFX9, RDNA))
+    TABLE.add(f"v_cmp_{name}", f"mask = {sources}", test, archs=archs, **common)
+    TABLE.add(f"v_cmpx_{name}", f"exec = {sources}", test, archs=new, **common)
     TABLE.add(
         f"v_cmpx_{name}",
         f"mask, exec = {sources}",
         lambda b, *values: (test(b, *values),) * 2,
-        archs=GFX9,
+        archs=old,
         **common,
     )
 
@@ -41,8 +44,9 @@ for _bits in (16, 32, 64):
                 else (lambda b, x, y, o=_op: b.ucmp(o, x, y))
             )
             _rows(f"{_name}_{_t}", f"{_t}, {_t}", _test)
+        _archs = GFX9 if _bits == 16 else GFX9 + GFX11
         for _name, _value in (("f", False), ("t", True)):
-            _rows(f"{_name}_{_t}", f"{_t}, {_t}", _always(_value))
+            _rows(f"{_name}_{_t}", f"{_t}, {_t}", _always(_value), _archs)
 
 # Float comparisons: a plain one is false for NaN, its negation (n..) true.
 _FLOAT: dict[str, Test] = {
@@ -60,8 +64,10 @@ _FLOAT: dict[str, Test] = {
 for _t in ("f16", "f32", "f64"):
     for _name, _test in _FLOAT.items():
         _rows(f"{_name}_{_t}", f"{_t}, {_t}", _test)
-    for _name, _value in (("f", False), ("tru", True), ("t", True)):
-        _rows(f"{_name}_{_t}", f"{_t}, {_t}", _always(_value))
+    for _name, _value, _archs in (
+        ("f", False, GFX9 + GFX11), ("tru", True, GFX9 + GFX11), ("t", True, GFX11),
+    ):  # fmt: skip
+        _rows(f"{_name}_{_t}", f"{_t}, {_t}", _always(_value), _archs)
     _mask = "u16" if _t == "f16" else "u32"
     _rows(
         f"class_{_t}",

@@ -59,8 +59,8 @@ def _unfused(b: Any, x: Any, y: Any, z: Any) -> Any:
     return b.fadd(b.fmul(x, y), z)
 
 
-for _t, _archs in (("f16", ALL), ("f32", ALL), ("f64", ALL)):
-    _row(f"v_fma_{_t}", f"{_t} = {_t}, {_t}, {_t}", _fused, archs=_archs, keeps_high=True)
+for _t in ("f16", "f32", "f64"):
+    _row(f"v_fma_{_t}", f"{_t} = {_t}, {_t}, {_t}", _fused, keeps_high=True)
 for _t, _archs in (("f16", RDNA), ("f32", ALL), ("f64", GFX9)):
     _row(f"v_fmac_{_t}", f"+{_t} = {_t}, {_t}", _fused, archs=_archs)
 for _t, _archs in (("f16", RDNA), ("f32", GFX940 + RDNA)):
@@ -104,25 +104,14 @@ def _unit(b: Any, value: Any) -> Any:
     return b.select(b.fcmp("<", value, 1.0), value, 1.0)
 
 
-for _name, _meaning in (("mad", _fused), ("fma", _fused)):
-    # v_mad_mix of gfx9 is the fused v_fma_mix under an older name on targets without it.
-    _archs = GFX9 if _name == "mad" else RDNA
-    _row(f"v_{_name}_mix_f32", "f32 = mix, mix, mix", _meaning, archs=_archs)
-    _row(
-        f"v_{_name}_mixlo_f16",
-        "f16 = mix, mix, mix",
-        _low_half(_meaning),
-        archs=_archs,
-        keeps_high=True,
-        half="low",
-    )
-    _row(
-        f"v_{_name}_mixhi_f16",
-        "+u32 = mix, mix, mix",
-        _high_half(_meaning),
-        archs=_archs,
-        saturated=_high_half(lambda b, x, y, z: _unit(b, b.fma(x, y, z))),
-    )
+_row("v_fma_mix_f32", "f32 = mix, mix, mix", _fused)
+_row("v_fma_mixlo_f16", "f16 = mix, mix, mix", _low_half(_fused), keeps_high=True)
+_row(
+    "v_fma_mixhi_f16",
+    "+u32 = mix, mix, mix",
+    _high_half(_fused),
+    saturated=_high_half(lambda b, x, y, z: _unit(b, b.fma(x, y, z))),
+)
 
 
 # Minimum, maximum, median
@@ -135,7 +124,8 @@ for _t in ("f16", "f32", "f64"):
     for _name in ("min", "max"):
         _two = f"{_t} = {_t}, {_t}"
         _row(f"v_{_name}_{_t}", _two, _pick(f"{_name}_ieee", _t), archs=GFX9 + GFX11)
-        _row(f"v_{_name}_num_{_t}", _two, _pick(f"{_name}_num", _t), archs=GFX12)
+        _new = f"v_{_name}_num_{_t} v_{_name}_{_t}"
+        _row(_new, _two, _pick(f"{_name}_num", _t), archs=GFX12)
         _row(f"v_{_name}imum_{_t}", _two, _pick(f"{_name}_imum", _t), archs=GFX12)
     if _t == "f64":
         continue
@@ -143,7 +133,8 @@ for _t in ("f16", "f32", "f64"):
     for _name in _CHOICES:
         _archs = GFX11 if _name in ("minmax", "maxmin") else GFX9 + GFX11
         _row(f"v_{_name}_{_t}", _three, _pick(f"{_name}_ieee", _t), archs=_archs, keeps_high=True)
-        _row(f"v_{_name}_num_{_t}", _three, _pick(f"{_name}_num", _t), archs=GFX12)
+        _new = f"v_{_name}_num_{_t} v_{_name}_{_t}"
+        _row(_new, _three, _pick(f"{_name}_num", _t), archs=GFX12, keeps_high=True)
     _own = GFX12 if _t == "f16" else GFX12 + ("gfx950",)
     _row(f"v_minimum3_{_t}", _three, _pick("min3_imum", _t), archs=_own)
     _row(f"v_maximum3_{_t}", _three, _pick("max3_imum", _t), archs=_own)

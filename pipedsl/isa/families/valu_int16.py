@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipedsl.isa.opcode import GFX9, RDNA, TABLE, Unit
+from pipedsl.isa.opcode import ALL, GFX9, RDNA, TABLE, Unit
 
 
 def _row(names: str, signature: str, meaning: Callable[..., Any], **more: Any) -> None:
@@ -66,12 +66,13 @@ def _wide_mad_limit(b: Any, x: Any, y: Any, z: Any, signed: bool) -> Any:
 
 for _sign, _signed in (("u", False), ("i", True)):
     _t = f"{_sign}16"
-    for _name, _keeps in ((f"v_mad_{_t}", True), (f"v_mad_legacy_{_t}", False)):
+    for _name, _keeps, _archs in (("mad", True, ALL), ("mad_legacy", False, GFX9)):
         _row(
-            _name,
+            f"v_{_name}_{_t}",
             f"{_t} = {_t}, {_t}, {_t}",
             lambda b, x, y, z: b.add(b.mul(x, y), z),
             saturated=lambda b, x, y, z, s=_signed: _saturated_mad(b, x, y, z, s),
+            archs=_archs,
             keeps_high=_keeps,
         )
     _row(

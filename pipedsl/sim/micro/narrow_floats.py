@@ -1,6 +1,6 @@
 """Conversions between float32 and the 8, 6 and 4-bit formats, over lanes.
 
-Formats: CDNA3 ISA 7.1 (FNUZ: no infinities, no negative zero), OCP 8-bit specification (gfx950,
+Formats: CDNA3 ISA (FNUZ: no infinities, no negative zero), OCP 8-bit specification (gfx950,
 gfx12), OCP Microscaling specification (6 and 4 bits: finite values only).
 """
 

@@ -52,12 +52,13 @@ class MemorySystem:
         moved = (data() + (c.value(1) << shift) - 1) >> shift
         address = c.select(row.stores != 0, cu.lds_address, 0)
         port = simd >> cu.port_shift
-        start = c.max(time, cu.at("port_free", port), cu.bank_free)
+        start = c.max(time, cu.at("port_free", port))
         busy = c.max(moved + address, banks(), 1)
-        cu.bank_free = start + banks()
-        cu.put("port_free", port, start + busy)
+        # The ports share the banks; both get on as long as the banks are not out of time.
+        cu.bank_free = c.max(time, cu.bank_free) + banks()
+        cu.put("port_free", port, c.max(start + busy, cu.bank_free))
         replay = c.select(extra > 0, cu.lds_conflict, 0)
-        return start + cu.lds_latency + c.max(busy, replay)
+        return c.max(start + c.max(busy, replay), cu.bank_free) + cu.lds_latency
 
     def _bank_cycles(
         self, row: Record, part: Value, lanes: Value, banks: Variable, ideal: Variable

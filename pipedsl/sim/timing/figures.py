@@ -11,6 +11,8 @@ _PYHIP = "tingqli/pyhip, docs/mem_latency.md (MI308X)"
 _COISSUE = "tingqli/pyhip, docs/mfma-valu-coissue.md (gfx942)"
 _MIRAGE = "rocm-systems, mirage timing.rs (nanoseconds at 2.1 GHz, itself not measured)"
 
+# fmt: off
+
 # Issue: a SIMD of CDNA has its turn every fourth clock, one of RDNA every clock.
 constant("turn", 4, "cycles", "published", f"{_PROFILER}: scheduler", CDNA)
 constant("turn", 1, "cycles", "published", "RDNA3 ISA, 1.2", RDNA)
@@ -24,57 +26,32 @@ constant("valu_latency", 8, "cycles", "measured", f"{_TRITON}: dependent FMA", [
 constant("valu_latency", 8, "cycles", "assumed", "as measured on gfx950", ["gfx942"])
 constant("valu_latency", 4, "cycles", "published", "gem5 v24 GPU model: VALU bypass", ["gfx90a"])
 constant("valu_latency", 5, "cycles", "published", f"{_LLVM}: VALU of GFX11, GFX12", RDNA)
-constant(
-    "trans_issue",
-    16,
-    "cycles per wave",
-    "measured",
-    f"{_COISSUE}: v_exp_f32, v_rcp_f32",
-    ["gfx942"],
-)
-constant(
-    "trans_issue", 16, "cycles per wave", "assumed", "as measured on gfx942", ["gfx90a", "gfx950"]
-)
-constant(
-    "trans_issue", 4, "cycles per wave", "published", "RDNA3 ISA: 8 transcendental lanes", RDNA
-)
+constant("trans_issue", 16, "cycles per wave", "measured", f"{_COISSUE}: v_exp_f32, v_rcp_f32", ["gfx942"])
+constant("trans_issue", 16, "cycles per wave", "assumed", "as measured on gfx942", ["gfx90a", "gfx950"])
+constant("trans_issue", 4, "cycles per wave", "published", "RDNA3 ISA: 8 transcendental lanes", RDNA)
 constant("trans_latency", 20, "cycles", "derived", "trans_issue and one turn", CDNA)
 constant("trans_latency", 10, "cycles", "published", f"{_LLVM}: GFX11", ["gfx1100"])
 constant("trans_latency", 9, "cycles", "published", f"{_LLVM}: GFX12", ["gfx1201"])
-constant(
-    "quarter_issue", 16, "cycles per wave", "published", f"{_LLVM}: WriteIntMul, quarter rate", CDNA
-)
-constant(
-    "quarter_issue", 4, "cycles per wave", "published", f"{_LLVM}: WriteIntMul, quarter rate", RDNA
-)
-constant(
-    "double_issue", 4, "cycles per wave", "derived", "peak FP64 of MI250X, MI300X: full rate", CDNA
-)
-constant(
-    "double_issue",
-    32,
-    "cycles per wave",
-    "derived",
-    "peak FP64 of Navi 31 and 48: 1/32 of FP32",
-    RDNA,
-)
+constant("quarter_issue", 16, "cycles per wave", "published", f"{_LLVM}: WriteIntMul, quarter rate", CDNA)
+constant("quarter_issue", 4, "cycles per wave", "published", f"{_LLVM}: WriteIntMul, quarter rate", RDNA)
+constant("double_issue", 4, "cycles per wave", "derived", "peak FP64 of MI250X, MI300X: full rate", CDNA)
+constant("double_issue", 32, "cycles per wave", "derived", "peak FP64 of Navi 31 and 48: 1/32 of FP32", RDNA)
 
 # Matrix: see matrix.py for the passes of each instruction.
 constant("pass", 4, "cycles", "published", "AMD matrix instruction calculator", CDNA)
-constant(
-    "matrix_result",
-    12,
-    "cycles",
-    "derived",
-    "CDNA3 ISA 4.5: 3 wait states beyond the passes before another unit reads the result",
-    CDNA,
-)
+constant("matrix_result", 12, "cycles", "derived", "CDNA3 ISA 4.5: 3 wait states beyond the passes before another unit reads the result", CDNA)
 constant("matrix_result", 5, "cycles", "assumed", "as the latency of the VALU", RDNA)
+
+# Packed float32 beside MFMA
+constant("packed_switch", 8, "cycles", "measured", f"{_COISSUE}: MFMA and 1 to 4 v_pk_add_f32", ["gfx942"])
+constant("packed_switch", 8, "cycles", "assumed", "as measured on gfx942", ["gfx90a", "gfx950"])
+constant("packed_switch", 0, "cycles", "assumed", "no such instruction", RDNA)
 
 # Scalar
 constant("salu_latency", 4, "cycles", "published", f"{_LLVM}: one turn", CDNA)
 constant("salu_latency", 2, "cycles", "published", f"{_LLVM}: GFX11, GFX12", RDNA)
-constant("branch_taken", 16, "cycles", "assumed", f"between one turn and the 32 of {_LLVM}", CDNA)
+constant("branch_taken", 12, "cycles", "derived", f"{_TRITON}: the loops around its gathers and MFMAs", ["gfx950"])
+constant("branch_taken", 12, "cycles", "assumed", "as derived for gfx950", ["gfx90a", "gfx942"])
 constant("branch_taken", 16, "cycles", "assumed", f"half of the 32 of {_LLVM}", RDNA)
 constant("scalar_hit", 20, "cycles", "assumed", f"{_LLVM}: SMEM", CDNA + RDNA)
 constant("clock_latency", 20, "cycles", "assumed", "as a scalar load", CDNA + RDNA)
@@ -82,67 +59,18 @@ constant("clock_latency", 20, "cycles", "assumed", "as a scalar load", CDNA + RD
 # LDS
 constant("lds_ports", 2, "ports per CU", "published", f"{_PROFILER}: LDS, SIMDs in pairs", CDNA)
 constant("lds_ports", 1, "ports per CU", "assumed", "one LDS request path a CU", RDNA)
-constant(
-    "lds_port_bytes",
-    64,
-    "bytes per cycle",
-    "measured",
-    f"{_PYHIP}: ds_read_b32, b128",
-    ["gfx90a", "gfx942"],
-)
-constant(
-    "lds_port_bytes",
-    128,
-    "bytes per cycle",
-    "published",
-    "CDNA4 white paper: LDS read bandwidth doubled",
-    ["gfx950"],
-)
+constant("lds_port_bytes", 64, "bytes per cycle", "measured", f"{_PYHIP}: ds_read_b32, b128", ["gfx90a", "gfx942"])
+constant("lds_port_bytes", 128, "bytes per cycle", "published", "CDNA4 white paper: LDS read bandwidth doubled", ["gfx950"])
 constant("lds_port_bytes", 128, "bytes per cycle", "published", "RDNA3 ISA: 32 lanes a cycle", RDNA)
 constant("lds_write_bytes", 64, "bytes per cycle", "published", f"{_PROFILER}: LDS", CDNA)
 constant("lds_write_bytes", 128, "bytes per cycle", "assumed", "as for reads", RDNA)
-constant(
-    "lds_address",
-    4,
-    "cycles per store",
-    "published",
-    f"{_PROFILER}: a 4-byte store takes 8 cycles, a 16-byte store 20",
-    CDNA,
-)
-constant(
-    "lds_address",
-    1,
-    "cycles per store",
-    "assumed",
-    "address and data share the port as on CDNA",
-    RDNA,
-)
-constant(
-    "lds_latency",
-    40,
-    "cycles",
-    "measured",
-    f"{_PYHIP}: 52 and 64 less port, issue, wait",
-    ["gfx942"],
-)
-constant(
-    "lds_latency",
-    40,
-    "cycles",
-    "derived",
-    f"{_TRITON}: 69 for a chase less shift, issue, wait, loop",
-    ["gfx950"],
-)
+constant("lds_address", 4, "cycles per store", "published", f"{_PROFILER}: a 4-byte store takes 8 cycles, a 16-byte store 20", CDNA)
+constant("lds_address", 1, "cycles per store", "assumed", "address and data share the port as on CDNA", RDNA)
+constant("lds_latency", 40, "cycles", "measured", f"{_PYHIP}: 52 and 64 less port, issue, wait", ["gfx942"])
+constant("lds_latency", 40, "cycles", "derived", f"{_TRITON}: 69 for a chase less shift, issue, wait, loop", ["gfx950"])
 constant("lds_latency", 40, "cycles", "assumed", "as measured on gfx942", ["gfx90a"])
 constant("lds_latency", 20, "cycles", "published", f"{_LLVM}: LDS of GFX11, GFX12", RDNA)
-constant(
-    "lds_conflict",
-    72,
-    "cycles",
-    "measured",
-    f"{_PYHIP}: 120 and 119 with bank conflicts",
-    ["gfx942"],
-)
+constant("lds_conflict", 72, "cycles", "measured", f"{_PYHIP}: 120 and 119 with bank conflicts", ["gfx942"])
 constant("lds_conflict", 72, "cycles", "assumed", "as measured on gfx942", ["gfx90a", "gfx950"])
 constant("lds_conflict", 0, "cycles", "assumed", "conflicts cost their extra cycles alone", RDNA)
 
@@ -160,57 +88,18 @@ constant("l2_bytes", 8 << 20, "bytes", "published", "CDNA2 white paper: of one d
 constant("l2_bytes", 4 << 20, "bytes", "published", "CDNA3 white paper: of one XCD", CDNA3)
 constant("l2_bytes", 6 << 20, "bytes", "published", "Navi 31", ["gfx1100"])
 constant("l2_bytes", 8 << 20, "bytes", "published", "Navi 48", ["gfx1201"])
-constant(
-    "l2_width", 64, "bytes per cycle and CU", "published", f"{_PROFILER}: L2 to vL1D", CDNA + RDNA
-)
+constant("l2_width", 64, "bytes per cycle and CU", "published", f"{_PROFILER}: L2 to vL1D", CDNA + RDNA)
 constant("l2_latency", 273, "cycles", "assumed", f"{_MIRAGE}: L2 130 ns", CDNA + RDNA)
-constant(
-    "hbm_width",
-    32,
-    "bytes per cycle and CU",
-    "measured",
-    f"{_PYHIP}: dwordx4 every 32 cycles",
-    ["gfx942"],
-)
-constant(
-    "hbm_width",
-    32,
-    "bytes per cycle and CU",
-    "assumed",
-    "as measured on gfx942",
-    ["gfx90a", "gfx950"],
-)
+constant("hbm_width", 32, "bytes per cycle and CU", "measured", f"{_PYHIP}: dwordx4 every 32 cycles", ["gfx942"])
+constant("hbm_width", 32, "bytes per cycle and CU", "assumed", "as measured on gfx942", ["gfx90a", "gfx950"])
 constant("hbm_width", 32, "bytes per cycle and CU", "assumed", "as measured on gfx942", RDNA)
-constant(
-    "hbm_latency",
-    612,
-    "cycles",
-    "derived",
-    f"{_PYHIP}: middle of 500 to 800, less issue and transfer",
-    ["gfx942"],
-)
-constant(
-    "hbm_latency",
-    752,
-    "cycles",
-    "derived",
-    f"{_TRITON}: 790 (an estimate), less issue and transfer",
-    ["gfx950"],
-)
+constant("hbm_latency", 612, "cycles", "derived", f"{_PYHIP}: middle of 500 to 800, less issue and transfer", ["gfx942"])
+constant("hbm_latency", 752, "cycles", "derived", f"{_TRITON}: 790 (an estimate), less issue and transfer", ["gfx950"])
 constant("hbm_latency", 612, "cycles", "assumed", "as on gfx942", ["gfx90a", *RDNA])
 
 # Synchronisation
-constant(
-    "sleep_unit", 64, "cycles", "published", "CDNA4 and RDNA4 ISA pseudocode: s_sleep", CDNA + RDNA
-)
-constant(
-    "barrier_latency",
-    32,
-    "cycles",
-    "assumed",
-    f"no figure is published; {_LLVM} guesses 500 to 2000",
-    CDNA + RDNA,
-)
+constant("sleep_unit", 64, "cycles", "published", "CDNA4 and RDNA4 ISA pseudocode: s_sleep", CDNA + RDNA)
+constant("barrier_latency", 32, "cycles", "assumed", f"no figure is published; {_LLVM} guesses 500 to 2000", CDNA + RDNA)
 
 # The device around the CU
 constant("cus", 104, "CUs", "published", "MI210; a die of MI250X has 110", ["gfx90a"])

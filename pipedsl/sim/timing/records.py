@@ -36,7 +36,7 @@ STALLED, POLLED, SIGNALLED = 1, 2, 3
 LOG_FIELDS, LOG_SIZE = layout("what", "wave", "start", "end", "instruction", "address", "seen")
 
 ROW_FIELDS, ROW_SIZE = layout(
-    "category", "action", "busy", "latency", "extra", "matrix_cycles", "forward", "shadow",
+    "category", "action", "busy", "latency", "extra", "matrix_cycles", "forward", "shadow", "holds",
     "sources", "source_count", "accumulators", "accumulator_count", "targets", "target_count",
     "counter", "second_counter", "capacity", "ordered", "stores", "atomic", "signal", "poll",
     "to_lds", "bypass", "flat", ("limits", COUNTERS), ("wait_kinds", COUNTERS),
@@ -69,7 +69,7 @@ CU_FIELDS, CU_SIZE = layout(
     # state
     "instructions", "current", "finished", "now", "matrix_cycles", "conflict_cycles",
     "memory_free", "l2_free", "hbm_free", "bank_free", ("port_free", 2),
-    ("free", SIMDS * len(CATEGORIES)), ("matrix_free", SIMDS),
+    ("free", SIMDS * len(CATEGORIES)), ("matrix_free", SIMDS), ("matrix_held", SIMDS),
     # scratch of the bank conflicts
     ("bank_count", 64), ("bank_rows", 64 * 64),
 )  # fmt: skip

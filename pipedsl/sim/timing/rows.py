@@ -28,7 +28,7 @@ _QUARTER = (
     "v_mad_u64_u32",
     "v_mad_i64_i32",
 )
-# Packed float32 never runs in the shadow of the matrix core (measured by tingqli/pyhip on gfx942).
+# Packed float32 never runs beside the matrix core (measured by tingqli/pyhip, see packed_switch).
 _NO_SHADOW = ("v_pk_add_f32", "v_pk_mul_f32", "v_pk_fma_f32")
 
 
@@ -118,7 +118,8 @@ class RowBuilder:
         else:
             values["busy"] = used("valu_issue")
         values["latency"] = used("valu_latency") + values["busy"] - used("valu_issue")
-        values["shadow"] = int(name not in _NO_SHADOW)
+        if name in _NO_SHADOW:
+            values.update(shadow=0, holds=values["busy"] + used("packed_switch"))
 
     def _transcendental(self, ins: Instruction, row: InstructionRow, used: Used) -> None:
         row.values.update(

@@ -88,6 +88,7 @@ class Scheduler:
         time = c.max(wave.ready, wave.due, cu.at("free", slot))
         core = cu.at("matrix_free", wave.simd)
         time = c.max(time, c.select((wave.matrix != 0) | (wave.shadow == 0), core, 0))
+        time = c.max(time, c.select(wave.matrix != 0, cu.at("matrix_held", wave.simd), 0))
         return next_turn(c, cu, time, wave.simd)
 
     # issue
@@ -103,6 +104,8 @@ class Scheduler:
         wave.last_issue = time()
         slot = wave.simd * len(r.CATEGORIES) + row.category
         cu.put("free", slot, time() + row.busy)
+        with c.when(row.holds != 0):
+            cu.put("matrix_held", wave.simd, time() + row.holds)
         wave.ready = time() + cu.turn
         self._act(wave, row, index, pc(), time)
         self._write_results(wave, row, time)

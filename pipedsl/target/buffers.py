@@ -180,6 +180,7 @@ def _buffer_load_to_lds(
         voffset, soffset = _offsets(low, source, values[1][0], values[5][0])
         args = [values[0][0], pointer, ir.Constant(_I32, size), voffset, soffset, zero, zero]
         low.call("llvm.amdgcn.raw.ptr.buffer.load.lds", _VOID, args)
+        low.copies_in_flight = True
         return ()
 
     kinds = [buffer, types.int32, array, types.int32, count, types.int32]

@@ -32,6 +32,7 @@ __all__ = [
     "counter_signal",
     "declare_ring",
     "element",
+    "fence_copies",
     "fence_lds",
     "floor",
     "fma",
@@ -46,6 +47,7 @@ __all__ = [
     "sched_group_barrier",
     "setprio",
     "shared",
+    "size_of",
     "sleep",
     "static_check",
     "static_range",
@@ -303,6 +305,19 @@ def fence_lds() -> None:
     _device_only("fence_lds()")
 
 
+def fence_copies(pending: int | None = None) -> None:
+    """Wait until copies to LDS are done, e.g. before this wave signals that data is ready.
+
+    Parameters
+    ----------
+    pending : int, optional
+        How many of the wave's youngest vector memory loads may stay in flight; a constant. By
+        default all copies are waited for, and where the source above has issued none since the
+        last such fence, nothing is.
+    """
+    _device_only("fence_copies()")
+
+
 def sleep(amount: int) -> None:
     """Let other waves run for about ``64 * amount`` clocks; `amount` is a constant, 0 to 127."""
     _device_only("sleep()")
@@ -343,12 +358,12 @@ def any_lane(condition: bool) -> bool:
 
 
 def counter_load(counters: Any, index: int) -> int:
-    """Atomic load of an int64 LDS counter; later LDS accesses stay after it."""
+    """Atomic load of an int32 or int64 LDS counter; later LDS accesses stay after it."""
     _device_only("counter_load()")
 
 
 def counter_signal(counters: Any, index: int, offset: int = 0) -> None:
-    """Add 1 to the int64 LDS counter ``index + offset``, once per wave.
+    """Add 1 to the int32 or int64 LDS counter ``index + offset``, once per wave.
 
     The wave's first active lane does it. Earlier accesses of the wave are not waited for: put
     `fence_lds` before it. `offset` is a constant.
@@ -362,7 +377,7 @@ def declare_ring(
     """Tell checkers that `counters` are a ring's: `num_stages` full counters, then as many empty ones.
 
     The numbers are constants: the arrivals at a slot per lap, of producers and of consumers. It
-    costs no instruction.
+    costs one move of the address to a register.
     """
     _device_only("declare_ring()")
 
@@ -370,6 +385,11 @@ def declare_ring(
 def element(array: Any, index: Any) -> Any:
     """The element at `index` as an array of length 1 over the same memory: a pointer to it."""
     _device_only("element()")
+
+
+def size_of(kind: Any) -> int:
+    """Bytes of a dtype or ``gpu.vec(...)``; a constant."""
+    _device_only("size_of()")
 
 
 def static_range(start: int, stop: int | None = None, step: int = 1) -> range:

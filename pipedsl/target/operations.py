@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -169,7 +169,7 @@ def _complaint(error: TypeError) -> str:
     return f"is called wrongly: {text}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _visible_signature(typer: Typer) -> inspect.Signature:
     """What a call may pass to `typer`: all but the compilation."""
     full = inspect.signature(typer)

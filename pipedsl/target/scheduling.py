@@ -83,14 +83,33 @@ def _waitcnt(
     }
     if not wanted:
         raise TypeMismatch("gpu.waitcnt() waits for nothing.", "name a counter: vmcnt=0.")
-    text = _wait_text(compilation.arch.generation, wanted)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        kind = ir.FunctionType(_VOID, [])
-        low.builder.call(ir.InlineAsm(kind, text, "~{memory}", side_effect=True), [])
+        _wait(low, wanted)
         return ()
 
     return Operation(types.none, [vmcnt, lgkmcnt, vscnt], emit)
+
+
+@implements(gpu.fence_copies)
+def _fence_copies(compilation: Compilation, pending: Any = None) -> Operation:
+    """LLVM's own waits do not know that another wave will read the copies."""
+    stated = pending != types.none
+    count = _constant("gpu.fence_copies()", pending, 0, _LIMITS["vmcnt"]) if stated else 0
+
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
+        if stated or low.copies_in_flight:
+            _wait(low, {"vmcnt": count})
+        low.copies_in_flight = False
+        return ()
+
+    return Operation(types.none, [pending], emit)
+
+
+def _wait(low: Lowering, wanted: dict[str, int]) -> None:
+    text = _wait_text(low.compilation.arch.generation, dict(wanted))
+    kind = ir.FunctionType(_VOID, [])
+    low.builder.call(ir.InlineAsm(kind, text, "~{memory}", side_effect=True), [])
 
 
 def _wait_text(generation: int, wanted: dict[str, int]) -> str:

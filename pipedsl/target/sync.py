@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
     from pipedsl.target.lowering import Lowering
 
-_VOID, _I32, _I64 = ir.VoidType(), ir.IntType(32), ir.IntType(64)
+_VOID, _I32 = ir.VoidType(), ir.IntType(32)
 
 
 class _LdsFence(ir.Fence):
@@ -88,10 +88,10 @@ def _check_counters(name: str, counters: types.Type, index: types.Type) -> None:
     if not (
         isinstance(counters, Array)
         and counters.space == LDS
-        and counters.dtype == types.int64
+        and counters.dtype in (types.int32, types.int64)
         and counters.ndim == 1
     ):
-        raise TypeMismatch(f"{name}() takes a 1-D int64 array in LDS, not {counters}.")
+        raise TypeMismatch(f"{name}() takes a 1-D int32 or int64 array in LDS, not {counters}.")
     if not isinstance(scalar_type(index), types.Integer):
         raise TypeMismatch(f"{name}() takes an int index, not {index}.")
 
@@ -108,9 +108,10 @@ def _counter_load(compilation: Compilation, counters: types.Type, index: types.T
         pointer = low.builder.call(pinned, [pointer], attrs=("nounwind", "readnone"))
         # "one-as": acquires LDS only, so that no cache of global memory is invalidated.
         order = 'syncscope("workgroup-one-as") acquire'
-        return (low.builder.load_atomic(pointer, order, 8, typ=_I64),)
+        size = counters.dtype.bitwidth
+        return (low.builder.load_atomic(pointer, order, size // 8, typ=ir.IntType(size)),)
 
-    return Operation(types.int64, [counters, index], emit)
+    return Operation(counters.dtype, [counters, index], emit)
 
 
 @implements(gpu.declare_ring)
@@ -150,26 +151,25 @@ def _counter_signal(
     _check_counters("counter_signal", counters, index)
     if not isinstance(offset, Constant) or not isinstance(offset.value, int):
         raise TypeMismatch("counter_signal() takes a compile-time constant as offset.")
-    distance = 8 * offset.value
+    bits = counters.dtype.bitwidth
+    text = _elect_and_add(compilation.arch, bits, bits // 8 * offset.value)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, counters, values[0], index, values[1])
         saved = ir.IntType(compilation.arch.wave_size)
-        kind = ir.FunctionType(saved, [pointer.type, _I64])
+        one = ir.Constant(ir.IntType(bits), 1)
+        kind = ir.FunctionType(saved, [pointer.type, one.type])
         # An early-clobber result for the saved mask; s_lshl writes SCC.
         constraints = "=&s,v,v,~{scc},~{memory}"
-        assembly = ir.InlineAsm(
-            kind, _elect_and_add(compilation.arch, distance), constraints, side_effect=True
-        )
-        one = ir.Constant(_I64, 1)
+        assembly = ir.InlineAsm(kind, text, constraints, side_effect=True)
         low.builder.call(assembly, [pointer, one], attrs=("convergent",))
         return ()
 
     return Operation(types.none, [counters, index, offset], emit)
 
 
-def _elect_and_add(arch: Arch, distance: int) -> str:
-    """Narrow EXEC to the first active lane, add, restore EXEC.
+def _elect_and_add(arch: Arch, width: int, distance: int) -> str:
+    """Narrow EXEC to the first active lane, add to a counter of `width` bits, restore EXEC.
 
     LLVM never runs inline assembly with EXEC = 0, so there is a first active lane.
     """
@@ -182,7 +182,7 @@ def _elect_and_add(arch: Arch, distance: int) -> str:
             f"s_mov_{bits} $0, {exec_}",
             f"{find}_{bits} {lane}, {exec_}",
             f"s_lshl_{bits} {exec_}, 1, {lane}",
-            f"ds_add_u64 $1, $2{offset}",
+            f"ds_add_u{width} $1, $2{offset}",
             f"s_mov_{bits} {exec_}, $0",
         )
     )

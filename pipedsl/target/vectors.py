@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 from numba.core import types
 
+from pipedsl.core.errors import KernelTypeError
 from pipedsl.target import gpu
 from pipedsl.target.arrays import check_index, element_pointer, item_bytes
 from pipedsl.target.composites import Array, Vector
@@ -44,7 +45,14 @@ def _vec(compilation: Compilation, dtype: types.Type, count: types.Type) -> Oper
     if not isinstance(count, Constant):
         raise TypeMismatch("gpu.vec() takes a compile-time constant as count.")
     scalar = dtype_of(dtype)
-    return known(Constant(gpu.vec(dtype_name(scalar), count.value)))
+    return known(Constant(_vector_type(scalar, count.value)))
+
+
+def _vector_type(scalar: types.Type, count: Any) -> VectorType:
+    try:
+        return gpu.vec(dtype_name(scalar), count)
+    except KernelTypeError as error:
+        raise TypeMismatch(error.message, error.fix) from None
 
 
 def construct(compilation: Compilation, kind: VectorType, args: Sequence[types.Type]) -> Operation:
@@ -130,7 +138,7 @@ def _load(
     source = _checked(array, index, "load")
     if not isinstance(count, Constant) or not isinstance(count.value, int):
         raise TypeMismatch("gpu.load() takes a compile-time constant as count.")
-    target = Vector(source.dtype, gpu.vec(dtype_name(source.dtype), count.value).count)
+    target = vector_of(_vector_type(source.dtype, count.value))
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = element_pointer(low, source, values[0], index, values[1])

@@ -11,7 +11,8 @@ from pipedsl import gpu
 from pipedsl.core.dtypes import DTYPES
 
 INTS = [name for name, dtype in DTYPES.items() if dtype.kind in ("int", "uint")]
-FLOATS = [name for name, dtype in DTYPES.items() if dtype.kind == "float"]
+FLOATS = ["float16", "float32", "float64"]
+PLAIN = ["bool", *INTS, *FLOATS]
 N = 256
 
 
@@ -168,8 +169,8 @@ def test_extremes(run, name, function, reference):
     np.testing.assert_array_equal(out, reference(a, b))
 
 
-@pytest.mark.parametrize("source", DTYPES)
-@pytest.mark.parametrize("target", DTYPES)
+@pytest.mark.parametrize("source", PLAIN)
+@pytest.mark.parametrize("target", PLAIN)
 def test_conversions(run, source, target):
     if source == "bool":
         a = np.arange(N) % 2 == 1

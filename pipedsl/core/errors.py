@@ -223,9 +223,20 @@ class MemoryFault(SimulationError):
 
 
 class DeadlockError(SimulationError):
-    """No wave of a workgroup can make progress."""
+    """No wave of a workgroup can make progress.
+
+    Attributes
+    ----------
+    drawing : tuple of str
+        Who waits for whom, and why nobody ends it.
+    """
 
     code = "P640"
+    drawing: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The rendered error, with the drawing."""
+        return [*super().lines(), *(f"  {line}" for line in self.drawing)]
 
 
 class StepBudgetExceeded(SimulationError):

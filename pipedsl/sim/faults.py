@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from pipedsl.core.errors import (
-    DeadlockError,
     MemoryFault,
     SimulationError,
     SourceLocation,
@@ -15,6 +14,7 @@ from pipedsl.core.errors import (
 )
 from pipedsl.sim import layout as at
 from pipedsl.sim.group import Group
+from pipedsl.sim.stuck import Observation
 
 if TYPE_CHECKING:
     from pipedsl.sim.run import Launch
@@ -29,21 +29,8 @@ def raise_outcome(outcome: int, group: Group, launch: Launch, budget: int) -> No
             fix="look for a wait that is never satisfied, or raise config.step_budget.",
         )
     if outcome == at.DEADLOCK:
-        raise DeadlockError(
-            f"{launch.kernel.name}: {place}: {_waiting(group)} at a barrier that the others never "
-            f"reach.",
-            fix="let every wave of the workgroup reach each barrier.",
-        )
+        raise Observation(group, launch).error()
     _raise_fault(group, launch, place)
-
-
-def _waiting(group: Group) -> str:
-    waves = [
-        str(i)
-        for i in range(group.template.waves)
-        if group.wave_header(i)[at.STATUS : at.STATUS + 4].view(np.int32)[0] == at.AT_BARRIER
-    ]
-    return f"wave{'s' if len(waves) > 1 else ''} {', '.join(waves)} wait{'' if len(waves) > 1 else 's'}"
 
 
 def _raise_fault(group: Group, launch: Launch, place: str) -> NoReturn:
@@ -55,7 +42,7 @@ def _raise_fault(group: Group, launch: Launch, place: str) -> NoReturn:
     where = _source(ins.source if ins else None, launch)
     text = f"line {line}: {ins}" if ins else f"line {line}"
     who = f"{place}, wave {group.current}, lane {lane}"
-    if kind in (at.TRAP, at.BAD_JUMP):
+    if kind in (at.TRAP, at.BAD_JUMP, at.BAD_REGISTER):
         raise SimulationError(f"{at.FAULTS[int(kind)]} ({who}; {text}).", where=where)
     raise MemoryFault(
         f"{_what(int(kind), address, int(width), launch, group)} ({who}; {text}).", where=where

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -185,6 +187,38 @@ class Group:
     def wave_header(self, index: int) -> np.ndarray:
         """The header of one wave's record as bytes."""
         return self.template.wave_records(self.arena)[index, : at.WAVE_HEADER]
+
+    @property
+    def memory(self) -> np.ndarray:
+        """LDS and scratch as bytes; a view."""
+        return self.arena[self.template.lds_offset :]
+
+    def status(self, index: int) -> int:
+        """What a wave does, as in `layout`."""
+        return int(self.wave_header(index)[at.STATUS : at.STATUS + 4].view(np.int32)[0])
+
+    def resume_point(self, index: int) -> int:
+        """Number of the place where a wave goes on."""
+        return int(self.wave_header(index)[at.PC : at.PC + 4].view(np.int32)[0])
+
+    def runnable(self) -> set[int]:
+        """Waves that have not ended and are not at a barrier."""
+        return {w for w in range(self.template.waves) if self.status(w) == at.READY}
+
+    def states(self) -> np.ndarray:
+        """A copy of all that decides what the waves do next, except memory: one row each."""
+        records = self.template.wave_records(self.arena).copy()
+        records[:, at.FUEL : at.FUEL + 8] = 0
+        return records
+
+    @contextmanager
+    def single_rounds(self) -> Iterator[None]:
+        """Within it, a run ends after one turn of every wave."""
+        index = at.SLICE_STEPS // 8
+        kept = self._i64[index]
+        self._i64[index] = 0
+        yield
+        self._i64[index] = kept
 
     def request_stop(self) -> None:
         """Ask the run, from another thread, to stop."""

@@ -15,11 +15,12 @@ from pipedsl.core.errors import LaunchError, SimulationError
 from pipedsl.core.findings import Finding, IdleWait
 from pipedsl.sim import layout as at
 from pipedsl.sim import micro
-from pipedsl.sim.checked.area import Area, Checker
+from pipedsl.sim.checked.area import QUIET_ROUNDS, Area, Checker
 from pipedsl.sim.checked.translator import CheckedTranslator
 from pipedsl.sim.faults import raise_outcome
 from pipedsl.sim.group import Group, GroupTemplate
 from pipedsl.sim.memory import Memory
+from pipedsl.sim.stuck import Observation, probe
 
 if TYPE_CHECKING:
     from pipedsl.sim.module import Kernel
@@ -139,6 +140,8 @@ class _Pool:
         self.resident = 0
         self.paused: deque[Group] = deque()
         self.running: set[Group] = set()
+        self.waiting: set[Group] = set()  # stuck unless another workgroup writes
+        self.exhausted = False
         self.lock = threading.Lock()
         self.stop = False
         self.checker = launch.checker
@@ -175,6 +178,8 @@ class _Pool:
         """Run workgroups until none is left."""
         while (group := self._next()) is not None:
             outcome = self.enter(group.pointer, None)
+            if outcome == at.PAUSED:
+                outcome = self._look(group)
             with self.lock:
                 self.running.discard(group)
                 if outcome == at.PAUSED:
@@ -182,11 +187,35 @@ class _Pool:
                     continue
                 self.instructions += group.steps
                 self.resident -= 1
+                self.waiting.clear()
                 if self.checker:
                     self.checker.collect(group, self.areas.pop(group))
             if outcome not in (at.FINISHED, at.STOPPED):
                 raise_outcome(outcome, group, self.launch, self.budget)
             group.recycle()
+
+    def _look(self, group: Group) -> int:
+        """The outcome of a slice that was used up: a group that can do no more has failed."""
+        lateness = QUIET_ROUNDS if self.checker else 0
+        stuck, outcome = probe(group, self.enter, lateness)
+        if stuck:
+            observed = Observation(group, self.launch)
+            observed.run()
+            outcome = observed.outcome
+            if observed.proven and self._hopeless(group, observed):
+                raise observed.error()
+        else:
+            with self.lock:
+                self.waiting.clear()  # what this group did may be what others wait for
+        return outcome
+
+    def _hopeless(self, group: Group, observed: Observation) -> bool:
+        """Whether no other workgroup can help a group that is stuck."""
+        if not observed.global_polls:
+            return True
+        with self.lock:
+            self.waiting.add(group)
+            return self.exhausted and len(self.waiting) == self.resident
 
     def _next(self) -> Group | None:
         with self.lock:
@@ -195,6 +224,7 @@ class _Pool:
             group = None
             if self.resident < _RESIDENT:
                 index = next(self.ids, None)
+                self.exhausted = index is None
                 if index is not None:
                     group = self.launch.group(index)
                     seed = self.seed and self.seed * 2654435761 + index + 1

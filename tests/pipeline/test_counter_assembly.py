@@ -107,6 +107,8 @@ def test_arrival_on_its_own_is_four_instructions_beyond_the_mask():
     for name in mask:
         rest.remove(name)
     assert "mbcnt" not in asm
+    declared = code.index("v_mov_b32_e32")  # the address, for the comment that declares the ring
+    rest.remove(code[declared])
     assert sorted(rest) == ["ds_add_u64", "s_lshl_b32", "v_mov_b32_e32", "v_mov_b64_e32"]
 
 

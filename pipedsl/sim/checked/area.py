@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Turns of the scheduler that an operation may stay in flight: a power of two, less one.
 _FIXED_LATENESS, _SEEDED_LATENESS = 3, 15
+QUIET_ROUNDS = _SEEDED_LATENESS + 2  # turns after which nothing old is in flight any more
 
 
 class Checker:

@@ -82,13 +82,7 @@ class EventTranslator(Translator):
     comparisons: Mapping[int, Comparison]
 
     def run(self) -> Translation:
-        reachable = self._reachable()
-        targets = {
-            index: self._target(self.code[index])
-            for index in reachable
-            if self.code[index].opcode.traits.get("flow") in ("jump", "branch")
-        }
-        self.comparisons = find_comparisons(self.code, targets, self.m.lanes)
+        self.comparisons = find_comparisons(self.code, self.program.labels, self.m.lanes)
         return super().run()
 
     def translate_one(self, ins: Instruction) -> None:

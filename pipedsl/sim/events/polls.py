@@ -53,25 +53,36 @@ class Comparison:
 
 
 def find_comparisons(
-    code: Sequence[Instruction], targets: Mapping[int, int], wave_size: int
+    code: Sequence[Instruction], labels: Mapping[str, int], wave_size: int
 ) -> dict[int, Comparison]:
     """Comparison instruction to what it compares, for words loaded shortly before it.
 
     Parameters
     ----------
     code : sequence of Instruction
-    targets : mapping of int to int
-        Branch instruction to the instruction it jumps to; both are in what can be reached.
+    labels : mapping of str to int
+        Label to the instruction behind it.
     wave_size : int
     """
     found: dict[int, Comparison] = {}
-    leaders = set(targets.values())
+    leaders = _branch_targets(code, labels)
     for index, ins in enumerate(code):
         if _loads_a_word(ins):
             hit = _follow(code, index, leaders, wave_size)
             if hit is not None:
                 found.setdefault(hit[0], hit[1])
     return found
+
+
+def _branch_targets(code: Sequence[Instruction], labels: Mapping[str, int]) -> set[int]:
+    names = (
+        getattr(operand.value, "text", "")
+        for ins in code
+        if ins.opcode.traits.get("flow") in ("jump", "branch")
+        for slot, operand in ins.srcs
+        if slot.file == "label" and operand is not None
+    )
+    return {labels[name] for name in names if name in labels}
 
 
 def _loads_a_word(ins: Instruction) -> bool:

@@ -1,0 +1,1 @@
+"""Races, protocol errors and deadlocks, found in events; knows no simulator."""

@@ -6,9 +6,9 @@ import struct
 
 import numpy as np
 import pytest
-from kernels import kernel_text
 from memory_cases import ALL, GFX9, GFX94, RDNA, lanes_of, returning, run_on
 
+from kernels import kernel_text
 from pipedsl import sim
 
 MASK = {32: 0xFFFFFFFF, 64: 0xFFFFFFFFFFFFFFFF}
@@ -42,7 +42,9 @@ def values(bits: int, seed: int) -> list[int]:
 
 
 def words(numbers: list[int], bits: int) -> list[np.ndarray]:
-    return [np.array([n >> 32 * i & 0xFFFFFFFF for n in numbers], np.uint32) for i in range(bits // 32)]
+    return [
+        np.array([n >> 32 * i & 0xFFFFFFFF for n in numbers], np.uint32) for i in range(bits // 32)
+    ]
 
 
 def reg(first: int, bits: int) -> str:
@@ -94,7 +96,9 @@ def test_integer_operations_on_memory(arch, bits, names, space):
 
 @pytest.mark.parametrize("arch", ALL)
 @pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("names", [n for n in OPERATIONS if not n.startswith("swap")] + ["rsub rsub_u"])
+@pytest.mark.parametrize(
+    "names", [n for n in OPERATIONS if not n.startswith("swap")] + ["rsub rsub_u"]
+)
 @pytest.mark.parametrize("returns", [False, True])
 def test_integer_operations_on_lds(arch, bits, names, returns):
     lanes = lanes_of(arch)
@@ -164,9 +168,15 @@ def test_compare_and_swap_on_memory(arch, bits):
 
 @pytest.mark.parametrize("arch", ALL)
 def test_mask_or_and_exchange(arch):
-    assert one("ds_mskor_rtn_b32 v10, v0, v1, v2", arch, 0b1101, 32, {1: 0b0101, 2: 0b0010}) == (13, 10)
+    assert one("ds_mskor_rtn_b32 v10, v0, v1, v2", arch, 0b1101, 32, {1: 0b0101, 2: 0b0010}) == (
+        13,
+        10,
+    )
     word = "wrxchg" if arch in GFX9 else "storexchg"
-    assert one(f"ds_{word}_rtn_b64 v[10:11], v0, v[1:2]", arch, 5, 64, {1: 1, 2: 2}) == (5, 2 << 32 | 1)
+    assert one(f"ds_{word}_rtn_b64 v[10:11], v0, v[1:2]", arch, 5, 64, {1: 1, 2: 2}) == (
+        5,
+        2 << 32 | 1,
+    )
     line = "ds_condxchg32_rtn_b64 v[10:11], v0, v[1:2]"
     old = 6 << 32 | 5
     assert one(line, arch, old, 64, {1: 1 << 31 | 9, 2: 8}) == (old, 6 << 32 | 9)
@@ -186,15 +196,28 @@ def test_clamped_subtraction():
     for old, new in ((5, 2), (2, 2)):
         assert one("ds_cond_sub_rtn_u32 v10, v0, v1", "gfx1201", old, 32, {1: 3}) == (old, new)
     data = np.array([5], np.uint32)
-    run_on("gfx1100", ["global_atomic_csub_u32 v1, v0, v2, s[2:3] glc"], data, lanes=1, vgprs={0: 0, 2: 9})
+    run_on(
+        "gfx1100",
+        ["global_atomic_csub_u32 v1, v0, v2, s[2:3] glc"],
+        data,
+        lanes=1,
+        vgprs={0: 0, 2: 9},
+    )
     assert data[0] == 0
 
 
 @pytest.mark.parametrize("arch", ALL)
 def test_float_operations_on_lds(arch):
     suffix = "_num" if arch == "gfx1201" else ""
-    for name, new in (("add_rtn_f32", -0.5), (f"min{suffix}_rtn_f32", -2.0), (f"max{suffix}_rtn_f32", 1.5)):
-        assert one(f"ds_{name} v10, v0, v1", arch, f32(1.5), 32, {1: f32(-2.0)}) == (f32(1.5), f32(new))
+    for name, new in (
+        ("add_rtn_f32", -0.5),
+        (f"min{suffix}_rtn_f32", -2.0),
+        (f"max{suffix}_rtn_f32", 1.5),
+    ):
+        assert one(f"ds_{name} v10, v0, v1", arch, f32(1.5), 32, {1: f32(-2.0)}) == (
+            f32(1.5),
+            f32(new),
+        )
     if arch in GFX9:
         old, new = (struct.unpack("<Q", struct.pack("<d", x))[0] for x in (1.5, 4.0))
         line = "ds_add_rtn_f64 v[10:11], v0, v[1:2]"
@@ -205,12 +228,23 @@ def test_float_operations_on_lds(arch):
 def test_packed_additions(arch):
     data = np.array([1.5, -2.0, 3.0, 65504.0], np.float16)
     addend = np.array([0.25, 2.0], np.float16).view(np.uint32)[0]
-    run_on(arch, ["global_atomic_pk_add_f16 v0, v1, s[2:3]"], data, lanes=1, vgprs={0: 0, 1: int(addend)})
+    run_on(
+        arch,
+        ["global_atomic_pk_add_f16 v0, v1, s[2:3]"],
+        data,
+        lanes=1,
+        vgprs={0: 0, 1: int(addend)},
+    )
     assert data.tolist() == [1.75, 0.0, 3.0, 65504.0]
     # bf16: 256 + 1 is a tie that goes to even, 258 + 1 one that goes up; NaN stays NaN.
-    for old, x, new in ((0x4380_4381, 0x3F80_3F80, 0x4380_4382), (0x7FC0_0000, 0x3F80_0000, 0x7FC0_0000)):
+    for old, x, new in (
+        (0x4380_4381, 0x3F80_3F80, 0x4380_4382),
+        (0x7FC0_0000, 0x3F80_0000, 0x7FC0_0000),
+    ):
         data = np.array([old], np.uint32)
-        run_on(arch, ["global_atomic_pk_add_bf16 v0, v1, s[2:3]"], data, lanes=1, vgprs={0: 0, 1: x})
+        run_on(
+            arch, ["global_atomic_pk_add_bf16 v0, v1, s[2:3]"], data, lanes=1, vgprs={0: 0, 1: x}
+        )
         assert int(data[0]) == new, hex(int(data[0]))
 
 
@@ -219,7 +253,12 @@ def test_float_additions_on_memory():
     run_on("gfx90a", ["global_atomic_add_f32 v0, v1, s[2:3]"], data, vgprs={0: 0, 1: f32(1.0)})
     assert data[0] == 65.5
     wide = np.array([1.5], np.float64)
-    run_on("gfx942", ["global_atomic_add_f64 v0, v[4:5], s[2:3]"], wide, vgprs={0: 0, 4: 0, 5: 0x3FF00000})
+    run_on(
+        "gfx942",
+        ["global_atomic_add_f64 v0, v[4:5], s[2:3]"],
+        wide,
+        vgprs={0: 0, 4: 0, 5: 0x3FF00000},
+    )
     assert wide[0] == 65.5
 
 
@@ -229,7 +268,12 @@ def test_workgroups_on_several_threads_lose_no_update(arch):
     wait = "s_wait_kmcnt 0x0" if arch == "gfx1201" else "s_waitcnt lgkmcnt(0)"
     add = "global_atomic_add_u32" if arch == "gfx1201" else "global_atomic_add"
     loop = ["s_movk_i32 s6, 100", "v_mov_b32_e32 v1, 0", "v_mov_b32_e32 v2, 1", ".LBB0_1:"]
-    tail = [f"{add} v1, v2, s[4:5]", "s_add_i32 s6, s6, -1", "s_cmp_lg_u32 s6, 0", "s_cbranch_scc1 .LBB0_1"]
+    tail = [
+        f"{add} v1, v2, s[4:5]",
+        "s_add_i32 s6, s6, -1",
+        "s_cmp_lg_u32 s6, 0",
+        "s_cbranch_scc1 .LBB0_1",
+    ]
     text = kernel_text("\n".join([load, wait, *loop, *tail]), arch)
     out = np.zeros(1, np.uint32)
     lanes = lanes_of(arch)

@@ -69,7 +69,9 @@ def test_out_of_bounds_selection(arch):
 
     def loaded(select: int, records: int) -> np.ndarray:
         vgprs = {0: lane // 4, 1: lane % 4 * 4}
-        return run_buffer(arch, line, data, records, stride=12, word3=select << 28, vgprs=vgprs).vgprs[10]
+        return run_buffer(
+            arch, line, data, records, stride=12, word3=select << 28, vgprs=vgprs
+        ).vgprs[10]
 
     values = lane // 4 * 3 + lane % 4 + 1
     assert np.array_equal(loaded(0, 6), np.where((lane // 4 < 6) & (lane % 4 < 3), values, 0))
@@ -159,7 +161,13 @@ def test_swizzling_is_refused():
         )  # fmt: skip
 
 
-LDS_FORMS = {"ubyte": np.uint8, "sbyte": np.int8, "ushort": np.uint16, "sshort": np.int16, "dword": np.uint32}
+LDS_FORMS = {
+    "ubyte": np.uint8,
+    "sbyte": np.int8,
+    "ushort": np.uint16,
+    "sshort": np.int16,
+    "dword": np.uint32,
+}
 
 
 @pytest.mark.parametrize("arch", GFX9)
@@ -170,7 +178,8 @@ def test_buffer_load_to_lds(arch, form):
     lane = lane_numbers(arch)
     data = np.random.default_rng(5).integers(0, 256, 512).astype(np.uint8)
     lines = [
-        "s_mov_b32 exec_lo, 0xfffffff7", "s_mov_b32 m0, 32",
+        "s_mov_b32 exec_lo, 0xfffffff7",
+        "s_mov_b32 m0, 32",
         f"buffer_load_{form} v0, s[4:7], 0 offen offset:16 lds",
     ]
     size = kind.itemsize
@@ -188,8 +197,10 @@ def test_global_load_to_lds(arch):
     lane = lane_numbers(arch)
     data = np.arange(128, dtype=np.uint32)
     lines = [
-        "s_mov_b32 m0, 16", "global_load_lds_dword v0, s[2:3] offset:8",
-        "s_mov_b32 m0, 300", "global_load_lds_ushort v0, s[2:3] offset:4",
+        "s_mov_b32 m0, 16",
+        "global_load_lds_dword v0, s[2:3] offset:8",
+        "s_mov_b32 m0, 300",
+        "global_load_lds_ushort v0, s[2:3] offset:4",
     ]
     state = run_on(arch, lines, data, vgprs={0: lane[::-1] * 4}, lds_bytes=1024)
     words = state.lds.view(np.uint32)
@@ -197,7 +208,9 @@ def test_global_load_to_lds(arch):
     assert np.array_equal(words[76:140], lane[::-1] + 1)
 
 
-@pytest.mark.parametrize("line", ["global_load_lds_{} v0, s[2:3]", "buffer_load_{} v0, s[4:7], 0 offen lds"])
+@pytest.mark.parametrize(
+    "line", ["global_load_lds_{} v0, s[2:3]", "buffer_load_{} v0, s[4:7], 0 offen lds"]
+)
 @pytest.mark.parametrize("dwords", [3, 4])
 def test_wide_loads_to_lds_are_16_bytes_apart(line, dwords):
     lane = lane_numbers("gfx950")
@@ -212,7 +225,9 @@ def test_wide_loads_to_lds_are_16_bytes_apart(line, dwords):
 
 
 def test_a_load_to_lds_beyond_its_end():
-    with pytest.raises(MemoryFault, match="an LDS access of 4 bytes at byte 128 is outside") as fault:
+    with pytest.raises(
+        MemoryFault, match="an LDS access of 4 bytes at byte 128 is outside"
+    ) as fault:
         run_on(
             "gfx942", ["s_mov_b32 m0, 0", "global_load_lds_dword v0, s[2:3]"], np.zeros(64, np.uint32),
             vgprs={0: 0}, lds_bytes=128,

@@ -123,7 +123,10 @@ def test_lanes_may_reach_different_allocations():
     arrays = [np.full(4, 10 + i, np.uint32) for i in range(64)]
     where = np.array([memory.map(a, f"a{i}") for i, a in enumerate(arrays)], np.uint64)
     lanes = {0: (where & 0xFFFFFFFF).astype(np.uint32), 1: (where >> 32).astype(np.uint32)}
-    lines = ["global_load_dwordx2 v[4:5], v[0:1], off", "global_store_dword v[0:1], v2, off offset:12"]
+    lines = [
+        "global_load_dwordx2 v[4:5], v[0:1], off",
+        "global_store_dword v[0:1], v2, off offset:12",
+    ]
     lanes[2] = np.arange(64, dtype=np.uint32)
     state = sim.execute(lines, arch="gfx942", vgprs=lanes, memory=memory)
     assert state.vgprs[5].tolist() == [10 + i for i in range(64)]
@@ -201,8 +204,12 @@ def test_scratch_with_both_registers(arch):
 
 
 def test_scratch_is_bounded():
-    with pytest.raises(MemoryFault, match="a scratch access of 4 bytes at byte 30 is out of bounds"):
-        sim.execute(["scratch_load_dword v0, off, s4"], arch="gfx942", sgprs={4: 30}, scratch_bytes=32)
+    with pytest.raises(
+        MemoryFault, match="a scratch access of 4 bytes at byte 30 is out of bounds"
+    ):
+        sim.execute(
+            ["scratch_load_dword v0, off, s4"], arch="gfx942", sgprs={4: 30}, scratch_bytes=32
+        )
 
 
 @pytest.mark.parametrize("arch", RDNA)

@@ -78,7 +78,7 @@ def test_halves(arch):
     ]  # fmt: skip
     state = sim.execute(
         [spelled(line, arch) for line in lines], arch=arch, lanes=1, lds_bytes=8,
-        vgprs={0: 0, 1: 0x92348678, **{i: 0xAAAABBBB for i in range(4, 10)}},
+        vgprs={0: 0, 1: 0x92348678, **dict.fromkeys(range(4, 10), 0xAAAABBBB)},
     )  # fmt: skip
     assert state.lds.tobytes() == bytes.fromhex("7886 3492 7834 0000")
     assert [int(v[0]) for v in state.vgprs[4:10]] == [
@@ -133,12 +133,18 @@ def test_addresses_from_the_lane_number(arch):
 def test_append_and_consume(arch):
     lines = ["ds_append v1 offset:4", "ds_append v2 offset:4", "ds_consume v3 offset:4"]
     state = sim.execute(lines, arch=arch, lanes=5, lds_bytes=16, sgprs={124: 8}, vgprs={3: 99})
-    assert [v[:6].tolist() for v in state.vgprs[1:4]] == [[0] * 5 + [0], [5] * 5 + [0], [10] * 5 + [99]]
+    assert [v[:6].tolist() for v in state.vgprs[1:4]] == [
+        [0] * 5 + [0],
+        [5] * 5 + [0],
+        [10] * 5 + [99],
+    ]
     assert state.lds.view(np.uint32).tolist() == [0, 0, 0, 5]
 
 
 def test_append_on_gfx12_is_refused():
-    with pytest.raises(UnsupportedInstruction, match="ds_append for gfx1201: compilers pass the address in M0"):
+    with pytest.raises(
+        UnsupportedInstruction, match="ds_append for gfx1201: compilers pass the address in M0"
+    ):
         sim.execute(["ds_append v1"], arch="gfx1201")
 
 
@@ -233,11 +239,18 @@ def test_malformed_swizzle(text, message):
 def test_a_store_outside_names_lane_and_byte():
     address = np.full(64, 4, np.uint32)
     address[9] = 60
-    with pytest.raises(MemoryFault, match="an LDS access of 16 bytes at byte 60 is outside the workgroup's 64") as fault:
+    with pytest.raises(
+        MemoryFault, match="an LDS access of 16 bytes at byte 60 is outside the workgroup's 64"
+    ) as fault:
         sim.execute(["ds_write_b128 v0, v[4:7]"], arch="gfx942", vgprs={0: address}, lds_bytes=64)
     assert "lane 9" in str(fault.value)
 
 
 @pytest.mark.parametrize("arch", RDNA)
 def test_gfx11_spellings_exist(arch):
-    sim.execute(["ds_load_b32 v1, v0", "ds_store_b32 v0, v1", "ds_nop"], arch=arch, vgprs={0: 0}, lds_bytes=4)
+    sim.execute(
+        ["ds_load_b32 v1, v0", "ds_store_b32 v0, v1", "ds_nop"],
+        arch=arch,
+        vgprs={0: 0},
+        lds_bytes=4,
+    )

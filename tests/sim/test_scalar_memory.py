@@ -13,7 +13,11 @@ from pipedsl.core.errors import MemoryFault
 @pytest.mark.parametrize("dwords", [1, 2, 4, 8, 16])
 def test_loads(arch, dwords):
     data = np.arange(64, dtype=np.uint32) + 5
-    name = f"s_load_b{32 * dwords}" if arch in RDNA else "s_load_dword" + (f"x{dwords}" if dwords > 1 else "")
+    name = (
+        f"s_load_b{32 * dwords}"
+        if arch in RDNA
+        else "s_load_dword" + (f"x{dwords}" if dwords > 1 else "")
+    )
     span = f"s[16:{15 + dwords}]" if dwords > 1 else "s16"
     lines = [f"{name} {span}, s[2:3], 0x10"]
     assert run_on(arch, lines, data).sgprs[16 : 16 + dwords].tolist() == list(range(9, 9 + dwords))
@@ -46,7 +50,11 @@ def test_narrow_loads_of_gfx12():
 def test_buffer_loads_give_zero_beyond_the_resource(arch):
     data = np.arange(16, dtype=np.uint32) + 1
     name = "s_buffer_load_b128" if arch in RDNA else "s_buffer_load_dwordx4"
-    lines = ["s_mov_b64 s[4:5], s[2:3]", f"{name} s[8:11], s[4:7], 0x8", f"{name} s[4:7], s[4:7], 0x20"]
+    lines = [
+        "s_mov_b64 s[4:5], s[2:3]",
+        f"{name} s[8:11], s[4:7], 0x8",
+        f"{name} s[4:7], s[4:7], 0x20",
+    ]
     state = run_on(arch, lines, data, sgprs={6: 16, 7: 0})
     assert state.sgprs[8:12].tolist() == [3, 4, 0, 0]
     assert state.sgprs[4:8].tolist() == [0] * 4
@@ -64,5 +72,7 @@ def test_stores(arch):
 
 
 def test_a_load_beyond_the_array():
-    with pytest.raises(MemoryFault, match="an access of 16 bytes to data at index 2 is out of its 4 elements"):
+    with pytest.raises(
+        MemoryFault, match="an access of 16 bytes to data at index 2 is out of its 4 elements"
+    ):
         run_on("gfx942", ["s_load_dwordx4 s[8:11], s[2:3], 0x8"], np.zeros(4, np.uint32))

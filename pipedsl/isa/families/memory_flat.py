@@ -15,7 +15,7 @@ from pipedsl.isa.families.memory_forms import (
     loaded,
     stored,
 )
-from pipedsl.isa.opcode import ALL, GFX11, GFX12, RDNA, TABLE, Unit
+from pipedsl.isa.opcode import ALL, GFX12, RDNA, TABLE, Unit
 
 _UNITS = {"global": Unit.GLOBAL, "flat": Unit.FLAT, "scratch": Unit.SCRATCH}
 
@@ -65,7 +65,8 @@ _atomics(
     "flat",
     INTEGER_ATOMICS
     + tuple(
-        a._replace(archs=_FLAT_FLOATS.get(a.names, a.archs)) for a in FLOAT_ATOMICS + CLAMPED_ATOMICS
+        a._replace(archs=_FLAT_FLOATS.get(a.names, a.archs))
+        for a in FLOAT_ATOMICS + CLAMPED_ATOMICS
     ),
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipedsl.isa.opcode import ALL, GFX9, GFX11, GFX12, RDNA, TABLE, Fidelity, Unit
 from pipedsl.isa.families.memory_forms import loaded, stored
+from pipedsl.isa.opcode import ALL, GFX9, GFX11, GFX12, RDNA, TABLE, Fidelity, Unit
 
 
 def _row(names: str, signature: str, **traits: Any) -> None:
@@ -23,7 +23,9 @@ for _words, _form in {
     "b32": "b32", "b64": "b64", "b96": "b96", "b128": "b128", "b8": "u8", "b16": "u16",
     "b8_d16_hi": "u8h", "b16_d16_hi": "u16h",
 }.items():  # fmt: skip
-    _row(f"ds_write_{_words} ds_store_{_words}", f"= b32, {stored(_form)}", kind="store", form=_form)
+    _row(
+        f"ds_write_{_words} ds_store_{_words}", f"= b32, {stored(_form)}", kind="store", form=_form
+    )
 
 # Two addresses; offsets count elements, or with stride 64 elements times 64.
 for _bits in (32, 64):
@@ -75,7 +77,9 @@ _row(
     "ds_bpermute_fi_b32", "b32 = b32, b32", space="lanes", kind="gather", inactive=True, archs=GFX12
 )  # fmt: skip
 _row("ds_swizzle_b32", "b32 = b32", space="lanes", kind="swizzle")
-TABLE.add("ds_nop", "", None, unit=Unit.INTERNAL, style="memory", archs=ALL, space="lanes", kind="nop")
+TABLE.add(
+    "ds_nop", "", None, unit=Unit.INTERNAL, style="memory", archs=ALL, space="lanes", kind="nop"
+)
 for _name in ("ds_gws_init", "ds_gws_barrier", "ds_gws_sema_br"):
     _row(
         _name, "= text", kind="gws", archs=GFX9 + GFX11, fidelity=Fidelity.UNSUPPORTED,

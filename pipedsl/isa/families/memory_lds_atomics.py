@@ -9,7 +9,6 @@ from pipedsl.isa.opcode import ALL, GFX9, GFX11, GFX12, RDNA, TABLE, Unit
 def _rows(names: str, op: str, bits: int, operands: int, archs: tuple[str, ...]) -> None:
     """``ds_<head>_<type>`` and ``ds_<head>_rtn_<type>`` for names such as ``add_u32``."""
     data = ", ".join([f"b{bits}"] * operands)
-    traits = {"space": "lds", "kind": "atomic", "op": op, "bits": bits, "archs": archs}
     silent, returning = [], []
     for name in names.split():
         head, _, kind = name.rpartition("_")
@@ -19,7 +18,7 @@ def _rows(names: str, op: str, bits: int, operands: int, archs: tuple[str, ...])
         if returns or op not in _RETURNING:
             TABLE.add(
                 " ".join(words), f"{dst} = b32, {data}", None, unit=Unit.DS, style="memory",
-                returns=returns, **traits,
+                archs=archs, space="lds", kind="atomic", op=op, bits=bits, returns=returns,
             )  # fmt: skip
 
 

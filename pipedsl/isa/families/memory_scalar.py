@@ -18,25 +18,23 @@ _WIDTHS = {
     "dwordx8 b256": ("b256", ALL), "dwordx16 b512": ("b512", ALL), "b96": ("b96", GFX12),
     "u8": ("u8", GFX12), "i8": ("i8", GFX12), "u16": ("u16", GFX12), "i16": ("i16", GFX12),
 }  # fmt: skip
-for _prefix, _base, _space in (("s_load", "b64", "scalar"), ("s_buffer_load", "b128", "scalar_buffer")):
+# Where the base is: a pointer, or a buffer resource.
+_BASES = (("s", "b64", "scalar"), ("s_buffer", "b128", "scalar_buffer"))
+for _prefix, _base, _space in _BASES:
     for _words, (_form, _archs) in _WIDTHS.items():
-        _names = " ".join(f"{_prefix}_{word}" for word in _words.split())
+        _names = " ".join(f"{_prefix}_load_{word}" for word in _words.split())
         _data = _form if _form[0] == "b" else "b32"
         _row(
             _names, f"s:{_data} = s:{_base}, s:b32", space=_space, kind="load", form=_form,
             archs=_archs,
         )  # fmt: skip
-
-for _prefix, _base, _space in (("s_store", "b64", "scalar"), ("s_buffer_store", "b128", "scalar_buffer")):
     for _word, _form in (("dword", "b32"), ("dwordx2", "b64"), ("dwordx4", "b128")):
         _row(
-            f"{_prefix}_{_word}", f"= s:{_form}, s:{_base}, s:b32", space=_space, kind="store",
+            f"{_prefix}_store_{_word}", f"= s:{_form}, s:{_base}, s:b32", space=_space, kind="store",
             form=_form, archs=GFX9,
         )  # fmt: skip
-
-for _prefix, _base, _space in (("s_atomic", "b64", "scalar"), ("s_buffer_atomic", "b128", "scalar_buffer")):
     for _atomic in INTEGER_ATOMICS:
-        _name = f"{_prefix}_{_atomic.names.split()[0]}"
+        _name = f"{_prefix}_atomic_{_atomic.names.split()[0]}"
         _traits = {
             "space": _space, "kind": "atomic", "op": _atomic.op, "bits": _atomic.bits,
             "archs": GFX9,

@@ -13,7 +13,13 @@ from pipedsl.sim.machine import Machine
 
 __all__ = ["access"]
 
-_HANDLERS = {**scalar.HANDLERS, **flat.HANDLERS, **buffer.HANDLERS, **lds.HANDLERS, **lanes.HANDLERS}
+_HANDLERS = {
+    **scalar.HANDLERS,
+    **flat.HANDLERS,
+    **buffer.HANDLERS,
+    **lds.HANDLERS,
+    **lanes.HANDLERS,
+}
 # Flags that add or change operands in ways that compilers of compute kernels do not use.
 _REFUSED = ("tfe", "lwe", "gds", "addr64", "scale_offset")
 
@@ -22,7 +28,9 @@ def access(m: Machine, ins: Instruction) -> list:
     """Apply a ``style="memory"`` row."""
     for flag in _REFUSED:
         if flag in ins.modifiers:
-            raise AssemblyError(f"line {ins.line}: the simulator does not have {flag} of {ins.mnemonic}.")
+            raise AssemblyError(
+                f"line {ins.line}: the simulator does not have {flag} of {ins.mnemonic}."
+            )
     traits = ins.opcode.traits
     _HANDLERS[traits["space"], traits["kind"]](m, ins)
     return []

@@ -8,16 +8,24 @@ from pipedsl.core.errors import AssemblyError
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Reg
 from pipedsl.sim.access.flat import lds_start
-from pipedsl.sim.access.operands import Bound, destination, form_dwords, rows, scalars, sources
+from pipedsl.sim.access.operands import (
+    Bound,
+    destination,
+    form_dwords,
+    operands,
+    rows,
+    scalars,
+    sources,
+)
 from pipedsl.sim.builder import I32
 from pipedsl.sim.machine import Machine
 
 
 def _address(
-    m: Machine, ins: Instruction, operands: list[Bound]
+    m: Machine, ins: Instruction, address: list[Bound]
 ) -> tuple[tuple[str, int], tuple[ir.Value, ...]]:
     """Key part (addressing mode, generation) and arguments of the buffer micro-kernels."""
-    vector, resource, scalar = operands
+    vector, resource, scalar = address
     index, offset = "idxen" in ins.modifiers, "offen" in ins.modifiers
     mode = ("both" if offset else "index") if index else ("offset" if offset else "none")
     if mode != "none" and (vector is None or not isinstance(vector.value, Reg)):
@@ -33,7 +41,11 @@ def _address(
 def _load(m: Machine, ins: Instruction) -> None:
     form = ins.opcode.traits["form"]
     key, args = _address(m, ins, sources(ins))
-    m.micro(("buffer_load", m.lanes, *key, form), rows(m, ins, destination(ins), form_dwords(form)), *args)
+    m.micro(
+        ("buffer_load", m.lanes, *key, form),
+        rows(m, ins, destination(ins), form_dwords(form)),
+        *args,
+    )
 
 
 def _store(m: Machine, ins: Instruction) -> None:
@@ -45,7 +57,7 @@ def _store(m: Machine, ins: Instruction) -> None:
 
 def _atomic(m: Machine, ins: Instruction) -> None:
     traits = ins.opcode.traits
-    data, *address = [*(o for _, o in ins.dsts), *sources(ins)]
+    data, *address = operands(ins)
     key, args = _address(m, ins, address)
     slot = (*ins.opcode.dsts, *ins.opcode.srcs)[0]
     row = rows(m, ins, data, slot.dwords)

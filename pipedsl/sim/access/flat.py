@@ -43,7 +43,9 @@ def _store(m: Machine, ins: Instruction) -> None:
     space, form = ins.opcode.traits["space"], ins.opcode.traits["form"]
     address, data, *scalar = sources(ins)
     mode, vector, base = _address(m, ins, address, *scalar)
-    m.micro(("store", m.lanes, space, mode, form), rows(m, ins, data, form_dwords(form)), vector, base)
+    m.micro(
+        ("store", m.lanes, space, mode, form), rows(m, ins, data, form_dwords(form)), vector, base
+    )
 
 
 def _atomic(m: Machine, ins: Instruction) -> None:
@@ -53,7 +55,15 @@ def _atomic(m: Machine, ins: Instruction) -> None:
     dwords = traits["bits"] // 32
     source = rows(m, ins, data, ins.opcode.srcs[1].dwords)
     target = rows(m, ins, destination(ins), dwords) if traits["returns"] else m.wave
-    key = ("atomic", m.lanes, traits["space"], mode, traits["op"], traits["bits"], int(traits["returns"]))
+    key = (
+        "atomic",
+        m.lanes,
+        traits["space"],
+        mode,
+        traits["op"],
+        traits["bits"],
+        int(traits["returns"]),
+    )
     m.micro(key, target, source, m.wave, vector, base)
 
 

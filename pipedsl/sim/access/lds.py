@@ -21,7 +21,9 @@ def _store(m: Machine, ins: Instruction) -> None:
     form = ins.opcode.traits["form"]
     vector, data = sources(ins)
     address, base = _address(m, ins, vector)
-    m.micro(("store", m.lanes, "lds", "v32", form), rows(m, ins, data, form_dwords(form)), address, base)
+    m.micro(
+        ("store", m.lanes, "lds", "v32", form), rows(m, ins, data, form_dwords(form)), address, base
+    )
 
 
 def _address(m: Machine, ins: Instruction, vector: Bound) -> tuple[ir.Value, ir.Value]:
@@ -62,7 +64,8 @@ def _atomic(m: Machine, ins: Instruction) -> None:
     values = [rows(m, ins, operand, dwords) for operand in data]
     target = rows(m, ins, destination(ins), dwords) if traits["returns"] else m.wave
     key = ("atomic", m.lanes, "lds", "v32", traits["op"], traits["bits"], int(traits["returns"]))
-    m.micro(key, target, *(values + [m.wave])[:2], *_address(m, ins, vector))
+    first, second = values if len(values) == 2 else (values[0], m.wave)
+    m.micro(key, target, first, second, *_address(m, ins, vector))
 
 
 def _lane_base(m: Machine, ins: Instruction) -> ir.Value:
@@ -83,7 +86,9 @@ def _store_addtid(m: Machine, ins: Instruction) -> None:
 
 def _count(m: Machine, ins: Instruction) -> None:
     address = m.irb.add(m.read_m0(), I32(ins.modifier("offset")))
-    m.micro(("lds_count", m.lanes, ins.opcode.traits["op"]), rows(m, ins, destination(ins)), address)
+    m.micro(
+        ("lds_count", m.lanes, ins.opcode.traits["op"]), rows(m, ins, destination(ins)), address
+    )
 
 
 def _load_transposed(m: Machine, ins: Instruction) -> None:

@@ -41,6 +41,11 @@ def sources(ins: Instruction) -> list[Bound]:
     return [operand for slot, operand in ins.srcs if not slot.implicit]
 
 
+def operands(ins: Instruction) -> list[Bound]:
+    """Destinations, then sources, as in the text."""
+    return [operand for _, operand in ins.dsts] + sources(ins)
+
+
 def form_dwords(form: str) -> int:
     """Registers that a memory form takes."""
     return max(int(form.strip("uibhl")) // 32, 1)

@@ -6,7 +6,7 @@ from llvmlite import ir
 
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Imm
-from pipedsl.sim.access.operands import Bound, destination, register, scalars, sources
+from pipedsl.sim.access.operands import Bound, destination, operands, register, scalars, sources
 from pipedsl.sim.builder import I64
 from pipedsl.sim.machine import Machine
 
@@ -40,7 +40,7 @@ def _store(m: Machine, ins: Instruction) -> None:
 
 def _atomic(m: Machine, ins: Instruction) -> None:
     traits = ins.opcode.traits
-    data, *address = [*(o for _, o in ins.dsts), *sources(ins)]
+    data, *address = operands(ins)
     key = (f"{traits['space']}_atomic", traits["op"], traits["bits"], int(traits["returns"]))
     m.micro(key, scalars(m, ins, data), *_address(m, ins, *address))
 

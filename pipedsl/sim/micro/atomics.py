@@ -19,14 +19,14 @@ from pipedsl.sim.micro.updates import CONSECUTIVE, PAIR_UPDATES, UPDATES
     "atomic",
     lambda lanes, space, mode, op, bits, returns: [PTR, PTR, PTR, PTR, address_type(space)],
 )
-def atomic(
-    k: Micro, lanes: int, space: str, mode: str, op: str, bits: int, returns: int
-) -> None:
+def atomic(k: Micro, lanes: int, space: str, mode: str, op: str, bits: int, returns: int) -> None:
     """``dst row, data row, second data row, address rows, base``: update memory lane by lane."""
     target, data, second, vector, base = k.args
     addresses = lane_addresses(k, lanes, space, mode, vector, base)
     mask = exec_bits(k, lanes)
-    update_lanes(k, lanes, space, addresses, mask, op, bits, target if returns else None, data, second)
+    update_lanes(
+        k, lanes, space, addresses, mask, op, bits, target if returns else None, data, second
+    )
     k.ret(0)
 
 
@@ -49,7 +49,13 @@ def update_lanes(
 
 
 def update_memory(
-    k: Micro, pointer: ir.Value, kind: ir.IntType, op: str, operands: list[ir.Value], *, shared: bool
+    k: Micro,
+    pointer: ir.Value,
+    kind: ir.IntType,
+    op: str,
+    operands: list[ir.Value],
+    *,
+    shared: bool,
 ) -> ir.Value:
     """Replace the integer at `pointer` by what `op` makes of it; returns the old one.
 

@@ -74,21 +74,22 @@ def _resolve(k: Micro, lanes: int, mode: str, generation: int, width: int) -> _A
     if mode in ("offset", "both"):
         inner = b.add(inner, b.zext("u64", read_row(k, lanes, vector, mode == "both")))
     start = b.add(b.add(b.mul(index, stride), inner), b.splat(irb.zext(scalar, I64)))
-    tests = []
+    inside = []
     for end in [min(width, 4 * (i + 1)) for i in range(max(width // 4, 1))]:
         bytes_fit = b.ucmp("<=", b.add(start, end), records)
         index_fits = b.ucmp("<", index, records)
         if generation == 9:
-            structured = b.ucmp("!=", stride, 0)
-            fits = b.select(structured, index_fits, bytes_fit) if mode in ("index", "both") else bytes_fit
+            fits = bytes_fit
+            if mode in ("index", "both"):
+                fits = b.select(b.ucmp("!=", stride, 0), index_fits, bytes_fit)
         else:
             select = b.splat(irb.and_(irb.lshr(words[3], I32(28)), I32(3)))
-            both = b.and_(index_fits, b.ucmp("<=", b.add(inner, width), stride))
+            in_record = b.and_(index_fits, b.ucmp("<=", b.add(inner, width), stride))
             fits = b.select(b.ucmp("==", select, 1), index_fits, b.ucmp("!=", records, 0))
-            fits = b.select(b.ucmp("==", select, 0), both, fits)
+            fits = b.select(b.ucmp("==", select, 0), in_record, fits)
             fits = b.select(b.ucmp("==", select, 3), bytes_fit, fits)
-        tests.append(irb.or_(b.mask_to_int(fits), irb.sext(private, ir.IntType(lanes))))
-    return _Access(b.add(start, b.splat(base)), exec_bits(k, lanes), tests)
+        inside.append(irb.or_(b.mask_to_int(fits), irb.sext(private, ir.IntType(lanes))))
+    return _Access(b.add(start, b.splat(base)), exec_bits(k, lanes), inside)
 
 
 def _refuse_swizzling(k: Micro, words: list[ir.Value], private: ir.Value) -> None:
@@ -141,7 +142,9 @@ def buffer_store(k: Micro, lanes: int, mode: str, generation: int, form: str) ->
     k.ret(0)
 
 
-@micro_kernel("buffer_atomic", lambda lanes, mode, generation, op, bits, returns: [PTR, *_ARGUMENTS])
+@micro_kernel(
+    "buffer_atomic", lambda lanes, mode, generation, op, bits, returns: [PTR, *_ARGUMENTS]
+)
 def buffer_atomic(
     k: Micro, lanes: int, mode: str, generation: int, op: str, bits: int, returns: int
 ) -> None:
@@ -155,9 +158,7 @@ def buffer_atomic(
     k.ret(0)
 
 
-@micro_kernel(
-    "buffer_load_lds", lambda lanes, mode, generation, form, stride: [I32, *_ARGUMENTS]
-)
+@micro_kernel("buffer_load_lds", lambda lanes, mode, generation, form, stride: [I32, *_ARGUMENTS])
 def buffer_load_lds(
     k: Micro, lanes: int, mode: str, generation: int, form: str, stride: int
 ) -> None:

@@ -10,7 +10,9 @@ from pipedsl.sim.micro.pointers import exec_bits
 from pipedsl.sim.micro.registry import Micro, micro_kernel
 
 
-def _other_lane(k: Micro, lanes: int, address: ir.Value, lane: ir.Value, offset: ir.Value) -> ir.Value:
+def _other_lane(
+    k: Micro, lanes: int, address: ir.Value, lane: ir.Value, offset: ir.Value
+) -> ir.Value:
     """The lane that `lane`'s byte address names: divided by 4, modulo the wave."""
     place = k.irb.add(k.irb.load(lane_slot(k, address, lane, 0, lanes), align=4, typ=I32), offset)
     return k.irb.zext(k.irb.and_(k.irb.lshr(place, I32(2)), I32(lanes - 1)), I64)

@@ -46,8 +46,10 @@ def each_lane(
         irb.cbranch(irb.icmp_unsigned("!=", mask, mask.type(0)), some, done)
         irb.position_at_end(some)
         window = _window(k, space, table, mask, element, width, write)
-        inside = k.lanes(lanes).ucmp("<=", _moved(k, lanes, addresses, window), _splat(k, lanes, window.limit))
-        bits = irb.or_(k.lanes(lanes).mask_to_int(inside), irb.not_(mask))
+        b = k.lanes(lanes)
+        places = addresses if window.origin is None else b.sub(addresses, b.splat(window.origin))
+        inside = b.ucmp("<=", places, b.splat(window.limit))
+        bits = irb.or_(b.mask_to_int(inside), irb.not_(mask))
         fits = irb.and_(window.valid, irb.icmp_unsigned("==", bits, mask.type(-1)))
         irb.cbranch(fits, common, single)
         irb.position_at_end(common)
@@ -118,16 +120,6 @@ def _window(
         valid = irb.and_(valid, irb.icmp_signed("<", extent, I64(0)))
     origin = irb.shl(slot, I64(32))
     return _Window(valid, origin, irb.sub(size, I64(width)), k.load(PTR, entry, 0, 8))
-
-
-def _moved(k: Micro, lanes: int, addresses: ir.Value, window: _Window) -> ir.Value:
-    if window.origin is None:
-        return addresses
-    return k.irb.sub(addresses, _splat(k, lanes, window.origin))
-
-
-def _splat(k: Micro, lanes: int, scalar: ir.Value) -> ir.Value:
-    return k.lanes(lanes).splat(scalar)
 
 
 def _entry(k: Micro, table: ir.Value, element: ir.Type, lane: ir.Value) -> ir.Value:

@@ -70,7 +70,9 @@ def lds_swap2(k: Micro, lanes: int, form: str) -> None:
         base = k.irb.load(lane_slot(k, vector, lane, 0, lanes), align=4, typ=I32)
         new = [read_integer(k, data, lane, lanes, bits) for data in (first, second)]
         pointers = [
-            lds_pointer(k, k.irb.zext(k.irb.add(base, offset), I64), bits // 8, lane, align=bits // 8)
+            lds_pointer(
+                k, k.irb.zext(k.irb.add(base, offset), I64), bits // 8, lane, align=bits // 8
+            )
             for offset in offsets
         ]
         old = [k.load(ir.IntType(bits), pointer) for pointer in pointers]

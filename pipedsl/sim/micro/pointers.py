@@ -19,7 +19,14 @@ from pipedsl.sim.micro.registry import Micro
 
 
 def checked_pointer(
-    k: Micro, space: str, address: ir.Value, width: int, lane: ir.Value, *, write: bool, align: int = 1
+    k: Micro,
+    space: str,
+    address: ir.Value,
+    width: int,
+    lane: ir.Value,
+    *,
+    write: bool,
+    align: int = 1,
 ) -> ir.Value:
     """Host pointer of `width` bytes at `address` (i64) for `lane`; faults where there are none.
 
@@ -33,12 +40,18 @@ def checked_pointer(
         return global_pointer(k, address, width, lane, write=write, align=align)
     irb = k.irb
     slot, low = irb.lshr(address, I64(32)), irb.and_(address, I64(0xFFFFFFFF))
-    shared, private, other, done = (k.block(name) for name in ("shared", "private", "other", "flat"))
+    shared, private, other, done = (
+        k.block(name) for name in ("shared", "private", "other", "flat")
+    )
     choice = irb.switch(slot, other)
     choice.add_case(I64(at.SHARED_APERTURE), shared)
     choice.add_case(I64(at.PRIVATE_APERTURE), private)
     found = []
-    for block, kind, where in ((shared, "lds", low), (private, "scratch", low), (other, "global", address)):
+    for block, kind, where in (
+        (shared, "lds", low),
+        (private, "scratch", low),
+        (other, "global", address),
+    ):
         irb.position_at_end(block)
         pointer = checked_pointer(k, kind, where, width, lane, write=write, align=align)
         found.append((pointer, irb.block))

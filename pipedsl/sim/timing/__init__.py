@@ -4,8 +4,9 @@ from pipedsl.sim.timing import figures as _figures  # noqa: F401  (fills the con
 from pipedsl.sim.timing import scheduler as _scheduler  # noqa: F401  (registers its micro-kernel)
 from pipedsl.sim.timing.constants import Constant, constants
 from pipedsl.sim.timing.program import TimedProgram
-from pipedsl.sim.timing.result import Arrow, InstructionTime, Interval, TimedRun, WaveTime
+from pipedsl.sim.timing.result import InstructionTime, TimedRun, WaveTime
 from pipedsl.sim.timing.run import run_timed
+from pipedsl.sim.timing.timeline import Arrow, Interval, Timeline
 
 __all__ = [
     "Arrow",
@@ -14,6 +15,7 @@ __all__ = [
     "Interval",
     "TimedProgram",
     "TimedRun",
+    "Timeline",
     "WaveTime",
     "constants",
     "run_timed",

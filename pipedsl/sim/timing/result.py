@@ -5,64 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from pipedsl.sim.timing.constants import Constant
+from pipedsl.sim.timing.timeline import Arrow, Interval, Timeline
 
 # Where a wave's time goes, in the order of reports.
 PLACES = (
     "issue", "dependency", "matrix", "unit", "full", "empty", "poll", "memory", "lds", "barrier",
     "sleep",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A stretch of one wave's time.
-
-    Attributes
-    ----------
-    wave : int
-    kind : str
-        ``work``, or what the wave waited for: ``full``, ``empty``, ``poll``, ``memory``, ``lds``,
-        ``barrier``.
-    start, end : int
-        Modelled cycles.
-    line : tuple of (str, int) or None
-        Python file and line.
-    stage, lap : int or None
-        Of a wait for full or empty.
-    """
-
-    wave: int
-    kind: str
-    start: int
-    end: int
-    line: tuple[str, int] | None = None
-    stage: int | None = None
-    lap: int | None = None
-
-
-@dataclass(frozen=True)
-class Arrow:
-    """A hand-off: `source` signalled at `sent`, which ended the wait of `target` at `received`.
-
-    Attributes
-    ----------
-    source, target : int
-        Waves.
-    sent, received : int
-        Modelled cycles.
-    stage : int
-    kind : str
-        ``full`` or ``empty``.
-    """
-
-    source: int
-    target: int
-    sent: int
-    received: int
-    stage: int
-    kind: str
 
 
 @dataclass(frozen=True)
@@ -138,9 +90,7 @@ class TimedRun:
         LDS bank conflict cycles.
     table : tuple of InstructionTime
         The executed instructions.
-    intervals : tuple of Interval
-        Sorted by wave and time; gapless for every wave up to `timeline_end`.
-    arrows : tuple of Arrow
+    timeline : Timeline
     constants : tuple of Constant
         Those that the result depends on.
     clock_mhz : int
@@ -159,11 +109,20 @@ class TimedRun:
     matrix_utilisation: float
     conflict_cycles: int
     table: tuple[InstructionTime, ...]
-    intervals: tuple[Interval, ...]
-    arrows: tuple[Arrow, ...]
+    timeline: Timeline
     constants: tuple[Constant, ...]
     clock_mhz: int
     timeline_end: int | None = None
+
+    @cached_property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Every wave's time without gaps, sorted by wave and time."""
+        return self.timeline.intervals()
+
+    @cached_property
+    def arrows(self) -> tuple[Arrow, ...]:
+        """The hand-offs that ended a wait."""
+        return self.timeline.arrows()
 
     @property
     def assumed(self) -> tuple[Constant, ...]:

@@ -15,7 +15,7 @@ from pipedsl.sim.run import Launch, RunStats, run
 from pipedsl.sim.timing import records as r
 from pipedsl.sim.timing.constants import find_constant
 from pipedsl.sim.timing.program import TimedProgram
-from pipedsl.sim.timing.report import Report
+from pipedsl.sim.timing.report import report
 from pipedsl.sim.timing.unit import ComputeUnit
 
 _LOG_LIMIT = 2_000_000  # entries kept for the timeline
@@ -39,7 +39,7 @@ def run_timed(
         cus = _occupancy(launch).cus
         unit = ComputeUnit(program, groups, cus, budget)
         log, complete = _finish(unit, groups, launch, budget)
-        timed = Report(unit, log, detailed, complete).run(len(ids), rounds)
+        timed = report(unit, log, detailed, len(ids), rounds, complete)
     except BaseException:
         launch.template.close()
         raise

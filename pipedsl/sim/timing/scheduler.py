@@ -144,6 +144,10 @@ class Scheduler:
 
         c.choose(polling, waiting, working)
 
+    def _spend(self, pc: Value, cycles: Value) -> None:
+        """Count cycles beyond the turn against an instruction."""
+        self.c.store(self.c.load(self.cu.spent, pc) + cycles, self.cu.spent, pc)
+
     def _leave_spin(self, wave: Record, index: Value, end: Value) -> None:
         self._log(r.POLLED, index, wave.spin_start, end, wave.spin_at, wave.polled, wave.seen)
         wave.spin = 0
@@ -211,11 +215,13 @@ class Scheduler:
 
         def sleep() -> None:
             wave.ready = time() + c.max(row.extra, cu.turn)
+            self._spend(pc, c.max(row.extra - cu.turn, 0))
             kind = c.select(row.spin != 0, r.POLLING, r.ASLEEP)
             wave.add("cycles", kind, c.max(row.extra - cu.turn, 0))
 
         def plain() -> None:
             wave.ready = wave.ready + row.extra
+            self._spend(pc, row.extra)
             wave.add("cycles", r.ISSUE, row.extra)
 
         def priority() -> None:
@@ -328,6 +334,7 @@ class Scheduler:
         jumped = (wave.next != pc() + 1) & (row.action == r.JUMP) & (row.last != 0)
         with c.when(jumped):
             wave.ready = wave.ready + row.extra
+            self._spend(pc(), row.extra)
             wave.add("cycles", c.select(row.spin != 0, r.POLLING, r.ISSUE), row.extra)
 
         def segment_ends() -> None:
@@ -370,6 +377,7 @@ class Scheduler:
                 waits = (other.state == r.BLOCKED) & (other.group == wave.group)
                 with c.when(waits & (other.phase <= group.phase)):
                     release = c.max(now(), other.blocked_since) + cu.barrier_latency
+                    self._spend(other.blocked_at, release - other.blocked_since)
                     other.add("cycles", r.WAIT_BARRIER, release - other.blocked_since)
                     kind = c.value(r.WAIT_BARRIER)
                     since, at_pc = other.blocked_since, other.blocked_at

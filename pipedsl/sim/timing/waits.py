@@ -2,62 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import numpy as np
 
-FULL, EMPTY = "full", "empty"
+from pipedsl.sim.timing import records as r
 
-
-@dataclass(frozen=True)
-class Poll:
-    """One polling loop that a wave went through.
-
-    Attributes
-    ----------
-    wave, start, end, instruction : int
-    address : int
-        LDS byte address of the polled word.
-    seen : int
-        The value that ended it.
-    """
-
-    wave: int
-    start: int
-    end: int
-    instruction: int
-    address: int
-    seen: int
-
-
-@dataclass(frozen=True)
-class Signal:
-    """One addition to a word of LDS.
-
-    Attributes
-    ----------
-    wave, time, instruction, address : int
-    """
-
-    wave: int
-    time: int
-    instruction: int
-    address: int
-
-
-@dataclass(frozen=True)
-class Handoff:
-    """A signal and the wait that it ended.
-
-    Attributes
-    ----------
-    signal : Signal
-    poll : Poll
-    """
-
-    signal: Signal
-    poll: Poll
+FULL, EMPTY, OTHER = "full", "empty", "poll"
+_WAVE, _START, _END, _ADDRESS, _SEEN = (
+    r.LOG_FIELDS[name] for name in ("wave", "start", "end", "address", "seen")
+)
 
 
 class Counters:
@@ -68,16 +20,26 @@ class Counters:
 
     Parameters
     ----------
-    polls, signals : sequence
-        In the order of time.
+    log : numpy.ndarray
+        int64, rows of `records.LOG_FIELDS` of this workgroup, in the order of time.
+
+    Attributes
+    ----------
+    polls, signals : numpy.ndarray
+        Rows of polling loops and of additions to LDS.
+    kinds : dict of int to str
+        LDS byte address of a counter to ``full`` or ``empty``.
+    stages : dict of int to int
+        LDS byte address of a counter to its position among those of its kind.
     """
 
-    def __init__(self, polls: Sequence[Poll], signals: Sequence[Signal]) -> None:
-        self.polls = polls
-        self.signals = signals
-        signalled = {signal.address for signal in signals}
-        words = sorted({poll.address for poll in polls if poll.address in signalled})
-        at_zero = {poll.address for poll in polls if poll.seen == 0}
+    def __init__(self, log: np.ndarray) -> None:
+        what = log[:, r.LOG_FIELDS["what"]]
+        self.polls = log[what == r.POLLED]
+        self.signals = log[what == r.SIGNALLED]
+        polled, given = self.polls[:, _ADDRESS], self.signals[:, _ADDRESS]
+        words = np.intersect1d(polled, given).tolist()
+        at_zero = set(polled[self.polls[:, _SEEN] == 0].tolist())
         self.kinds = {word: EMPTY if word in at_zero else FULL for word in words}
         self.stages = {
             word: stage
@@ -85,33 +47,44 @@ class Counters:
             for stage, word in enumerate(w for w in words if self.kinds[w] == kind)
         }
 
-    def laps(self) -> dict[Poll, int]:
-        """How often the wave had waited for the same word before."""
-        before: dict[tuple[int, int], int] = defaultdict(int)
-        result = {}
-        for poll in self.polls:
-            result[poll] = before[poll.wave, poll.address]
-            before[poll.wave, poll.address] += 1
-        return result
+    def kind(self, address: int) -> str:
+        """``full``, ``empty``, or ``poll`` for a word that is no counter."""
+        return self.kinds.get(address, OTHER)
 
-    def handoffs(self) -> list[Handoff]:
-        """For each wait, the last signal to its word while it lasted."""
-        found = []
-        by_word: dict[int, list[Signal]] = defaultdict(list)
-        for signal in self.signals:
-            by_word[signal.address].append(signal)
-        for poll in self.polls:
-            given = by_word[poll.address]
-            last = bisect_right(given, poll.end, key=lambda signal: signal.time) - 1
-            if last >= 0 and given[last].time > poll.start:
-                found.append(Handoff(given[last], poll))
-        return found
+    def waited(self, wave: int) -> dict[str, int]:
+        """Cycles that a wave polled, by kind."""
+        own = self.polls[self.polls[:, _WAVE] == wave]
+        total = dict.fromkeys((FULL, EMPTY, OTHER), 0)
+        for address in np.unique(own[:, _ADDRESS]).tolist():
+            rows = own[own[:, _ADDRESS] == address]
+            total[self.kind(address)] += int((rows[:, _END] - rows[:, _START]).sum())
+        return total
 
-    def roles(self, waves: Iterable[int]) -> dict[int, str]:
+    def role(self, wave: int) -> str:
         """``producer`` signals full, ``consumer`` signals empty; a wave may be both, or neither."""
-        given: dict[int, set[str]] = defaultdict(set)
-        for signal in self.signals:
-            kind = self.kinds.get(signal.address)
-            if kind is not None:
-                given[signal.wave].add("producer" if kind == FULL else "consumer")
-        return {w: "+".join(sorted(given[w], reverse=True)) or "worker" for w in waves}
+        own = self.signals[self.signals[:, _WAVE] == wave, _ADDRESS]
+        given = {self.kinds.get(address) for address in np.unique(own).tolist()}
+        roles = [role for role, kind in (("producer", FULL), ("consumer", EMPTY)) if kind in given]
+        return "+".join(roles) or "worker"
+
+    def laps(self) -> np.ndarray:
+        """Per poll, how often its wave had waited for the same word before."""
+        laps = np.zeros(len(self.polls), np.int64)
+        pairs = self.polls[:, [_WAVE, _ADDRESS]]
+        _, group = np.unique(pairs, axis=0, return_inverse=True)
+        for number in range(group.max(initial=-1) + 1):
+            members = np.flatnonzero(group.ravel() == number)
+            laps[members] = np.arange(len(members))
+        return laps
+
+    def handoffs(self) -> list[tuple[int, int]]:
+        """(signal, poll) rows: for each wait the last signal to its counter while it lasted."""
+        found = []
+        for word in self.kinds:
+            given = np.flatnonzero(self.signals[:, _ADDRESS] == word)
+            waits = np.flatnonzero(self.polls[:, _ADDRESS] == word)
+            times = self.signals[given, _START]
+            last = np.searchsorted(times, self.polls[waits, _END], side="right") - 1
+            ended = (last >= 0) & (times[np.maximum(last, 0)] > self.polls[waits, _START])
+            found += zip(given[last[ended]].tolist(), waits[ended].tolist(), strict=True)
+        return sorted(found)

@@ -76,3 +76,9 @@ def test_a_load_beyond_the_array():
         MemoryFault, match="an access of 16 bytes to data at index 2 is out of its 4 elements"
     ):
         run_on("gfx942", ["s_load_dwordx4 s[8:11], s[2:3], 0x8"], np.zeros(4, np.uint32))
+
+
+def test_a_load_of_exec_takes_effect():
+    data = np.array([0b101, 0], np.uint32)
+    lines = ["v_mov_b32_e32 v1, 1", "s_load_dwordx2 exec, s[2:3], 0x0", "v_mov_b32_e32 v1, 2"]
+    assert run_on("gfx942", lines, data).vgprs[1, :4].tolist() == [2, 1, 2, 1]

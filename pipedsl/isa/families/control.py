@@ -82,6 +82,8 @@ for _name, _archs in {
     "s_inst_prefetch": GFX11, "s_set_inst_prefetch_distance": GFX11, "s_clause": RDNA,
     "s_delay_alu": RDNA, "s_sendmsg": ALL, "s_code_end": RDNA, "s_wait_alu": GFX12, "s_waitcnt_depctr": GFX11, "s_wait_idle": RDNA,
     "s_wait_event": RDNA, "s_version": RDNA, "s_dcache_inv": ALL, "s_dcache_wb": GFX9,
+    "s_dcache_inv_vol": GFX9, "s_dcache_wb_vol": GFX9, "s_atc_probe": ALL,
+    "s_atc_probe_buffer": ALL, "s_buffer_prefetch_data": GFX12, "s_prefetch_data_pc_rel": GFX12,
     "s_gl1_inv": GFX11, "s_prefetch_inst": GFX12, "s_prefetch_data": GFX12, "s_prefetch_inst_pc_rel": GFX12,
 }.items():  # fmt: skip
     _row(_name, "= text", _nothing, Unit.INTERNAL, archs=_archs)

@@ -15,7 +15,7 @@ from pipedsl.isa.families.memory_forms import (
     loaded,
     stored,
 )
-from pipedsl.isa.opcode import ALL, GFX12, RDNA, TABLE, Unit
+from pipedsl.isa.opcode import ALL, GFX12, RDNA, TABLE, Fidelity, Unit
 
 _UNITS = {"global": Unit.GLOBAL, "flat": Unit.FLAT, "scratch": Unit.SCRATCH}
 
@@ -92,3 +92,14 @@ for _space in ("global", "scratch"):
                 f"{_space}_load_lds_{_old}", "= v:any, s:any, m0", _space, kind="load_lds",
                 form=_form, stride=_stride, archs=_targets,
             )  # fmt: skip
+
+for _names, _reason in (
+    ("global_load_tr_b128 global_load_tr_b64", "its transposition is not public"),
+    ("global_load_block global_store_block scratch_load_block scratch_store_block",
+     "blocks are for whole-register saves by a trap handler or a callee"),
+    ("global_atomic_ordered_add_b64", "ordering among waves needs the dispatcher"),
+):  # fmt: skip
+    _row(
+        _names, "= text", "global", kind="other", archs=GFX12, fidelity=Fidelity.UNSUPPORTED,
+        reason=_reason,
+    )  # fmt: skip

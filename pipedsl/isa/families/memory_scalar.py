@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipedsl.isa.families.memory_forms import INTEGER_ATOMICS
-from pipedsl.isa.opcode import ALL, GFX9, GFX12, TABLE, Unit
+from pipedsl.isa.opcode import ALL, GFX9, GFX12, TABLE, Fidelity, Unit
 
 
 def _row(names: str, signature: str, **traits: Any) -> None:
@@ -42,3 +42,14 @@ for _prefix, _base, _space in _BASES:
         _row(_name, f"= s:{_atomic.data}, s:{_base}, s:b32", returns=False, **_traits)
         # The old value replaces the operand.
         _row(_name, f"+s:{_atomic.data} = s:{_base}, s:b32", returns=True, variant="rtn", **_traits)
+
+for _word in ("dword", "dwordx2", "dwordx4"):
+    for _direction in ("load", "store"):
+        _row(
+            f"s_scratch_{_direction}_{_word}", "= text", space="scalar", kind="scratch", archs=GFX9,
+            fidelity=Fidelity.UNSUPPORTED, reason="private memory has no scalar address here",
+        )  # fmt: skip
+_row(
+    "s_dcache_discard s_dcache_discard_x2", "= text", space="scalar", kind="discard", archs=GFX9,
+    fidelity=Fidelity.UNSUPPORTED, reason="what memory holds afterwards is undefined",
+)  # fmt: skip

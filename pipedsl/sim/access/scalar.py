@@ -30,6 +30,7 @@ def _address(m: Machine, ins: Instruction, base: Bound, offset: Bound) -> list[i
 def _load(m: Machine, ins: Instruction) -> None:
     key = (f"{ins.opcode.traits['space']}_load", ins.opcode.traits["form"])
     m.micro(key, scalars(m, ins, destination(ins)), *_address(m, ins, *sources(ins)))
+    m.forget()  # EXEC may be among the destinations
 
 
 def _store(m: Machine, ins: Instruction) -> None:

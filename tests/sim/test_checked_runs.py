@@ -181,6 +181,24 @@ def test_scratch_and_atomics_happen_once():
     assert out[0] == 3 * 64
 
 
+def test_address_and_data_may_be_the_same_registers():
+    body = """
+\ts_load_dwordx2 s[4:5], s[0:1], 0x0
+\tv_lshlrev_b32_e32 v2, 4, v0
+\tv_mov_b32_e32 v3, 11
+\tv_mov_b32_e32 v4, 12
+\tv_mov_b32_e32 v5, 13
+\tds_write_b128 v2, v[2:5]
+\tds_read_b128 v[2:5], v2
+\ts_waitcnt lgkmcnt(0)
+\tv_lshlrev_b32_e32 v6, 4, v0
+\tglobal_store_dwordx4 v6, v[2:5], s[4:5]
+"""
+    out = np.zeros((64, 4), np.int32)
+    assert codes(check(body, out, lds_bytes=1024)) == []
+    assert out.tolist() == [[16 * lane, 11, 12, 13] for lane in range(64)]
+
+
 def test_a_spin_that_waits_for_an_operation_in_flight_ends():
     # Wave 0 never executes a wait; wave 1 spins until the store has completed by itself.
     body = """

@@ -203,15 +203,16 @@ class CheckedMachine(Machine):
         return place
 
     def _operand(self, offset: int, ins: Instruction, *, loaded: bool) -> int | None:
-        """Bytes from `offset` to the end of the operand that lies there, if one does."""
+        """Bytes from `offset` to the end of the longest operand that lies there, if one does."""
         bound = ins.dsts if loaded else (*ins.srcs, *ins.dsts)
+        sizes = []
         for _, operand in bound:
             if operand is not None and isinstance(operand.value, Reg):
                 reg = operand.value
                 start, step = self._place_of(reg)
                 if start <= offset < start + reg.count * step:
-                    return start + reg.count * step - offset
-        return None
+                    sizes.append(start + reg.count * step - offset)
+        return max(sizes, default=None)
 
     def _place_of(self, reg: Reg) -> tuple[int, int]:
         if reg.file == "s":

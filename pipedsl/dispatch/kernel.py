@@ -144,11 +144,17 @@ class Launcher:
 @overload
 def pipelined_kernel(function: Callable[..., Any], /) -> Kernel: ...
 @overload
-def pipelined_kernel(*, unchecked: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
+def pipelined_kernel(
+    *, unchecked: bool = False, waves_per_eu: int | None = None
+) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
 def pipelined_kernel(
-    function: Callable[..., Any] | None = None, /, *, unchecked: bool = False
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    unchecked: bool = False,
+    waves_per_eu: int | None = None,
 ) -> Any:
     """Make a GPU kernel of a Python function.
 
@@ -160,6 +166,8 @@ def pipelined_kernel(
     ----------
     unchecked : bool
         Leave arch limits and features to LLVM instead of checking them first.
+    waves_per_eu : int, optional
+        Waves per SIMD that the compiler leaves registers for.
 
     Returns
     -------
@@ -170,7 +178,7 @@ def pipelined_kernel(
     KernelError
         If the function's source has something that kernels do not have.
     """
-    options = Options(unchecked=unchecked)
+    options = Options(unchecked=unchecked, waves_per_eu=waves_per_eu)
     if function is None:
         return functools.partial(Kernel, options=options)
     return Kernel(function, options)

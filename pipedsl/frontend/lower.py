@@ -24,9 +24,12 @@ class Options:
     ----------
     unchecked : bool
         Leave arch limits and features to LLVM (for tests of its failures).
+    waves_per_eu : int or None
+        Waves per SIMD that the compiler leaves registers for.
     """
 
     unchecked: bool = False
+    waves_per_eu: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,25 @@ def lower(
             fix=f"its signature is {source.name}{source.signature}.",
             where=source.where,
         )
+    waves = options.waves_per_eu
+    if waves is not None and not 1 <= waves <= arch.max_waves_per_simd:
+        raise ResourceError(
+            f"waves_per_eu={waves} is outside 1 to {arch.max_waves_per_simd} on {arch.name}.",
+            fix="use a smaller number.",
+            where=source.where,
+        )
     if axes is not None and not options.unchecked:
         _check_block(axes, arch, source)
     symbol = kernel_symbol(source.name)
     try:
         lowered = lower_kernel(
-            source.function, arg_types, arch, axes, symbol, unchecked=options.unchecked
+            source.function,
+            arg_types,
+            arch,
+            axes,
+            symbol,
+            unchecked=options.unchecked,
+            waves_per_eu=options.waves_per_eu,
         )
     except PipedslError as error:
         _show_captured_line(error, source)

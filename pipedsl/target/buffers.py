@@ -15,6 +15,7 @@ from numba.core import types
 from pipedsl.target import gpu
 from pipedsl.target.arrays import item_bytes, shape_of
 from pipedsl.target.composites import Array, Buffer, Vector
+from pipedsl.target.conversion import literal
 from pipedsl.target.operations import (
     Operation,
     TypeMismatch,
@@ -64,10 +65,18 @@ def _buffer(compilation: Compilation, array: types.Type, size: Any = None) -> Op
     return Operation(kind, [array, types.none if size is types.none else types.int32], emit)
 
 
-def _offsets(low: Lowering, buffer: Buffer, index: ir.Value, base: ir.Value) -> list[ir.Value]:
+def _offsets(
+    low: Lowering, buffer: Buffer, index: ir.Value, base: types.Type, value: Value
+) -> list[ir.Value]:
     """Byte offsets per lane and uniform."""
     size = ir.Constant(_I32, buffer.item_bytes)
-    return [low.builder.mul(index, size), low.builder.mul(base, size)]
+    uniform = literal(base.value, types.int32) if isinstance(base, Constant) else value[0]
+    return [low.builder.mul(index, size), low.builder.mul(uniform, size)]
+
+
+def _uniform(base: types.Type) -> types.Type:
+    """The type that a uniform index is passed as: a constant stays one."""
+    return base if isinstance(base, Constant) else types.int32
 
 
 def _check(what: str, buffer: types.Type, index: types.Type, base: types.Type) -> Buffer:
@@ -106,13 +115,13 @@ def _buffer_load(
     result = source.dtype if elements == 1 else Vector(source.dtype, elements)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        offsets = _offsets(low, source, values[1][0], values[3][0])
+        offsets = _offsets(low, source, values[1][0], base, values[3])
         args = [values[0][0], *offsets, ir.Constant(_I32, 0)]
         raw = low.call(f"llvm.amdgcn.raw.ptr.buffer.load.{name}", kind, args)
         wanted = result.llvm if isinstance(result, Vector) else register_type(result)
         return (low.builder.bitcast(raw, wanted) if raw.type != wanted else raw,)
 
-    return Operation(result, [buffer, types.int32, count, types.int32], emit)
+    return Operation(result, [buffer, types.int32, count, _uniform(base)], emit)
 
 
 @implements(gpu.buffer_store)
@@ -137,13 +146,13 @@ def _buffer_store(
             raw = convert_vector(low.builder, raw, value, stored)
         if raw.type != kind:
             raw = low.builder.bitcast(raw, kind)
-        offsets = _offsets(low, target, values[1][0], values[3][0])
+        offsets = _offsets(low, target, values[1][0], base, values[3])
         args = [raw, values[0][0], *offsets, ir.Constant(_I32, 0)]
         low.call(f"llvm.amdgcn.raw.ptr.buffer.store.{name}", _VOID, args)
         return ()
 
     given = value if isinstance(value, Vector) else target.dtype
-    return Operation(types.none, [buffer, types.int32, given, types.int32], emit)
+    return Operation(types.none, [buffer, types.int32, given, _uniform(base)], emit)
 
 
 def _count(what: str, count: types.Type) -> int:
@@ -177,11 +186,11 @@ def _buffer_load_to_lds(
         place = builder.mul(values[3][0], ir.Constant(_I32, item_bytes(array)))
         pointer = builder.gep(values[2][0], [place], source_etype=ir.IntType(8))
         zero = ir.Constant(_I32, 0)
-        voffset, soffset = _offsets(low, source, values[1][0], values[5][0])
+        voffset, soffset = _offsets(low, source, values[1][0], base, values[5])
         args = [values[0][0], pointer, ir.Constant(_I32, size), voffset, soffset, zero, zero]
         low.call("llvm.amdgcn.raw.ptr.buffer.load.lds", _VOID, args)
         low.copies_in_flight = True
         return ()
 
-    kinds = [buffer, types.int32, array, types.int32, count, types.int32]
+    kinds = [buffer, types.int32, array, types.int32, count, _uniform(base)]
     return Operation(types.none, kinds, emit)

@@ -61,7 +61,7 @@ def _rephrase(error: errors.NumbaError) -> TypeMismatch:
 
 def _is_library(function: Any) -> bool:
     """Whether `function` is part of pipedsl: its errors are shown at the line that calls it."""
-    return function.__module__.startswith("pipedsl.")
+    return (function.__module__ or "").startswith("pipedsl.")
 
 
 def _where(error: errors.NumbaError, function: Any) -> SourceLocation:

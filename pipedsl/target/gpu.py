@@ -19,10 +19,20 @@ __all__ = [
     "VectorType",
     "any_lane",
     "asm",
+    "atomic_add",
+    "atomic_and",
+    "atomic_cas",
+    "atomic_exchange",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or",
+    "atomic_sub",
+    "atomic_xor",
     "barrier",
     "bitcast",
     "block_dim",
     "block_idx",
+    "bpermute",
     "buffer",
     "buffer_load",
     "buffer_load_to_lds",
@@ -42,11 +52,13 @@ __all__ = [
     "local",
     "mfma",
     "permlane32_swap",
+    "readfirstlane",
     "rint",
     "sched_barrier",
     "sched_group_barrier",
     "setprio",
     "shared",
+    "shuffle_xor",
     "size_of",
     "sleep",
     "static_check",
@@ -56,7 +68,10 @@ __all__ = [
     "vec",
     "waitcnt",
     "wave_id",
+    "wave_max",
+    "wave_min",
     "wave_size",
+    "wave_sum",
 ]
 __all__ += list(NAMES)
 
@@ -352,9 +367,104 @@ def permlane32_swap(a: int, b: int) -> tuple[int, int]:
     _device_only("permlane32_swap()")
 
 
+def readfirstlane(value: Any) -> Any:
+    """The value of the first active lane, in every lane: uniform for the compiler too."""
+    _device_only("readfirstlane()")
+
+
+def bpermute(lane: int, value: Any) -> Any:
+    """The value that lane `lane` (modulo the wave size) has."""
+    _device_only("bpermute()")
+
+
+def shuffle_xor(value: Any, mask: int) -> Any:
+    """The value of the lane whose number is this lane's xor `mask`, a constant."""
+    _device_only("shuffle_xor()")
+
+
+def wave_sum(value: Any) -> Any:
+    """The sum over the wave's lanes, all of which must be active; in every lane."""
+    _device_only("wave_sum()")
+
+
+def wave_max(value: Any) -> Any:
+    """The largest value of the wave's lanes, all of which must be active; in every lane."""
+    _device_only("wave_max()")
+
+
+def wave_min(value: Any) -> Any:
+    """The smallest value of the wave's lanes, all of which must be active; in every lane."""
+    _device_only("wave_min()")
+
+
 def any_lane(condition: bool) -> bool:
     """Whether `condition` holds in an active lane of the wave; the same value in all lanes."""
     _device_only("any_lane()")
+
+
+def atomic_add(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """Add `value` at ``array[index]`` atomically; returns what was there. The atomics take 32- and 64-bit numbers.
+
+    `scope` is ``"wave"``, ``"workgroup"``, ``"agent"`` or ``"system"``; `order` ``"relaxed"``,
+    ``"acquire"``, ``"release"`` or ``"acq_rel"``.
+    """
+    _device_only("atomic_add()")
+
+
+def atomic_sub(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """Subtract `value` at ``array[index]`` atomically; returns what was there."""
+    _device_only("atomic_sub()")
+
+
+def atomic_min(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """Take the minimum with `value` at ``array[index]`` atomically; returns what was there."""
+    _device_only("atomic_min()")
+
+
+def atomic_max(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """Take the maximum with `value` at ``array[index]`` atomically; returns what was there."""
+    _device_only("atomic_max()")
+
+
+def atomic_and(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """And `value` at ``array[index]`` atomically; returns what was there."""
+    _device_only("atomic_and()")
+
+
+def atomic_or(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """Or `value` at ``array[index]`` atomically; returns what was there."""
+    _device_only("atomic_or()")
+
+
+def atomic_xor(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """Exclusive-or `value` at ``array[index]`` atomically; returns what was there."""
+    _device_only("atomic_xor()")
+
+
+def atomic_exchange(
+    array: Any, index: Any, value: Any, scope: str = "agent", order: str = "relaxed"
+) -> Any:
+    """Store `value` at ``array[index]`` atomically; returns what was there."""
+    _device_only("atomic_exchange()")
+
+
+def atomic_cas(array: Any, index: Any, expected: int, value: int) -> int:
+    """Store `value` where ``array[index] == expected``, atomically; returns what was there."""
+    _device_only("atomic_cas()")
 
 
 def counter_load(counters: Any, index: int) -> int:

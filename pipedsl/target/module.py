@@ -136,13 +136,14 @@ class KernelModule:
             where=where,
         )
 
-    def finish(self) -> str:
-        """The module's text."""
+    def finish(self, waves_per_eu: int | None = None) -> str:
+        """The module's text, with registers left for `waves_per_eu` waves per SIMD."""
         x, y, z = self.block or (0, 0, 0)
         size = f"{x * y * z},{x * y * z}" if self.block else f"1,{self.arch.max_block}"
         attributes = {
             "amdgpu-flat-work-group-size": size,
             "uniform-work-group-size": "true",
+            **({"amdgpu-waves-per-eu": f"{waves_per_eu},{waves_per_eu}"} if waves_per_eu else {}),
             **{f"amdgpu-no-{name}": "" for name in _INPUTS if name not in self._inputs},
         }
         text = " ".join(

@@ -3,6 +3,7 @@
 from pipedsl.target import (  # noqa: F401
     arithmetic,
     arrays,
+    atomics,
     buffers,
     checks,
     comparison,

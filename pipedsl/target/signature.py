@@ -58,6 +58,7 @@ def lower_kernel(
     symbol: str,
     *,
     unchecked: bool = False,
+    waves_per_eu: int | None = None,
 ) -> LoweredKernel:
     """Compile `function` to LLVM IR.
 
@@ -69,7 +70,7 @@ def lower_kernel(
     module = compilation.compile(function, arg_types, symbol)
     names = inspect.signature(function).parameters
     return LoweredKernel(
-        llvm_ir=module.finish(),
+        llvm_ir=module.finish(waves_per_eu),
         parameters=tuple(
             _parameter(name, ty, position in compilation.written)
             for position, (name, ty) in enumerate(zip(names, arg_types, strict=True))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipedsl.core.config import config
 from pipedsl.core.errors import SimulationError
 from pipedsl.core.findings import IdleWait
 from pipedsl.isa.counters import queues, wait_limits
@@ -95,7 +96,13 @@ def _weakened(ins: Instruction, counter: str, limits: dict[str, int]) -> str:
 
 def judge(mutant: Mutant, kernel: str, run: Runner, seeds: Sequence[int], good: Reference) -> Verdict:
     """Run a mutant with some seeds and compare with the unchanged kernel."""
-    loaded = load_assembly(mutant.text).kernels[kernel]
+    with config.scope(cache=False):  # its translation is of no use to anyone else
+        return _judge(mutant, load_assembly(mutant.text).kernels[kernel], run, seeds, good)
+
+
+def _judge(
+    mutant: Mutant, loaded: Kernel, run: Runner, seeds: Sequence[int], good: Reference
+) -> Verdict:
     wrong = ""
     for seed in seeds:
         try:

@@ -36,7 +36,7 @@ class MemorySystem:
         return self.c.load(self.cu.trace, part * _PART + lane + at.TRACE_ADDRESSES // 8)
 
     # LDS
-    def lds_access(self, row: Record, time: Variable, simd: Value, pc: Value) -> Value:
+    def lds_access(self, row: Record, time: Value, simd: Value, pc: Value) -> Value:
         """Completion of the LDS accesses in the trace."""
         c, cu = self.c, self.cu
         banks, ideal, data = c.variable(), c.variable(), c.variable()
@@ -97,7 +97,7 @@ class MemorySystem:
             worst.raise_to(known + 1)
 
     # global memory
-    def vector_access(self, row: Record, time: Variable, simd: Value) -> Value:
+    def vector_access(self, row: Record, time: Value, simd: Value) -> Value:
         """Completion of the global accesses in the trace; on their way they fill the caches."""
         c, cu = self.c, self.cu
         start = c.max(time, cu.memory_free)
@@ -176,14 +176,14 @@ class MemorySystem:
         )
         return result()
 
-    def scalar_access(self, row: Record, time: Variable) -> Value:
+    def scalar_access(self, row: Record, time: Value) -> Value:
         """Completion of a scalar load."""
         c, cu = self.c, self.cu
-        done = c.variable(time() + cu.scalar_hit)
+        done = c.variable(time + cu.scalar_hit)
         with c.when(c.load(cu.trace, 0) != 0):
             line = self._address(c.value(0), c.value(0)) >> 6
             ready = self._probe(
-                cu.scalar_cache, c.value(64), line, done(), lambda: time() + cu.l2_latency
+                cu.scalar_cache, c.value(64), line, done(), lambda: time + cu.l2_latency
             )
             done.raise_to(ready)
         return done()

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from pipedsl.sim.sgprs import mode_register
 from pipedsl.sim.timing import records as r
-from pipedsl.sim.timing.rows import RowBuilder, Tables, build_tables
+from pipedsl.sim.timing.row import Target
 from pipedsl.sim.timing.spins import Spin, find_spins
+from pipedsl.sim.timing.tables import Tables, build_tables
 from pipedsl.sim.timing.translation import TimedTranslator
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class TimedProgram:
         self.entry = program.labels[kernel.name]
         flow = TimedTranslator(program, self.entry, kernel.wave, mode_register(kernel.metadata))
         self.tables: Tables = build_tables(
-            program.instructions, flow.reached(), RowBuilder(kernel.arch)
+            program.instructions, flow.reached(), Target(kernel.arch)
         )
         self.spins: list[Spin] = find_spins(
             program.instructions, flow.targets(), kernel.wave.lanes

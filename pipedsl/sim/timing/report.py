@@ -81,8 +81,8 @@ def _waves(
 def _table(unit: ComputeUnit, code: Sequence[Instruction]) -> tuple[InstructionTime, ...]:
     arrays = (unit.counts, unit.spent, unit.stalls, unit.conflicts)
     return tuple(
-        InstructionTime(int(i), str(code[i]), code[i].source, *(int(a[i]) for a in arrays))
-        for i in np.flatnonzero(unit.counts)
+        InstructionTime(i, str(code[i]), code[i].source, *(int(a[i]) for a in arrays))
+        for i in np.flatnonzero(unit.counts).tolist()
     )
 
 

@@ -44,7 +44,7 @@ def find_spins(code: Sequence[Instruction], targets: dict[int, int], wave_size: 
         Branch instruction to the instruction it jumps to.
     wave_size : int
     """
-    spins = []
+    spins: list[Spin] = []
     for last, first in sorted(targets.items()):
         if first <= last < first + _LONGEST and _is_spin(code, first, last, targets, wave_size):
             members, polls = _with_first_test(code, first, last)

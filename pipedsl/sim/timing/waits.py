@@ -79,7 +79,7 @@ class Counters:
 
     def handoffs(self) -> list[tuple[int, int]]:
         """(signal, poll) rows: for each wait the last signal to its counter while it lasted."""
-        found = []
+        found: list[tuple[int, int]] = []
         for word in self.kinds:
             given = np.flatnonzero(self.signals[:, _ADDRESS] == word)
             waits = np.flatnonzero(self.polls[:, _ADDRESS] == word)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from kernels import kernel_text
 
+from kernels import kernel_text
 from pipedsl.core.arch import get_arch
 from pipedsl.sim import Memory, State, execute, load_assembly
 

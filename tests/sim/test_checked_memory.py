@@ -287,15 +287,19 @@ def test_polls_of_a_counter_that_others_raise_are_no_finding():
         assert codes(check(body, waves=2, lds_bytes=64, seed=seed)) == []
 
 
-def test_a_sum_that_all_lanes_add_to_needs_its_wait_before_the_barrier():
-    body = """
+@pytest.mark.parametrize("lanes", ["-1", "1"])
+def test_a_sum_needs_its_wait_before_the_barrier(lanes):
+    # Unlike a poll, the read that follows does not look again.
+    body = f"""
 \tv_mov_b32_e32 v1, 0
 \tv_mov_b32_e32 v2, 1
+\ts_mov_b64 exec, {lanes}
 \tds_add_u32 v1, v2
-\t{}
+\t{{}}
 \ts_barrier
 \tds_read_b32 v3, v1
 \ts_waitcnt lgkmcnt(0)
+\tv_add_u32_e32 v3, v3, v2
 """
     assert codes(check(body.format("s_waitcnt lgkmcnt(0)"), waves=2, lds_bytes=64)) == []
     bad = body.format("s_nop 0")

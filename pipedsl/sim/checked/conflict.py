@@ -89,11 +89,13 @@ def _raise_floor(view: View, other: ir.Value, record: ir.Value, row: ir.Value) -
 
 
 def _order_matters(k: Micro, theirs: ir.Value, ours: ir.Value) -> ir.Value:
-    """Two reads commute, and so do two atomics. A read of one word that an atomic changes is a poll."""
-    writes = has(k, k.irb.or_(theirs, ours), c.WRITE)
-    atomic = has(k, k.irb.and_(theirs, ours), c.ATOMIC)
-    poll = k.irb.and_(has(k, theirs, c.POLLED), k.irb.not_(has(k, ours, c.WRITE)))
-    return k.irb.and_(writes, k.irb.not_(k.irb.or_(atomic, poll)))
+    """Two reads commute, and so do two atomics. A poll waits for the atomic that it races with."""
+    irb = k.irb
+    writes = has(k, irb.or_(theirs, ours), c.WRITE)
+    atomic = has(k, irb.and_(theirs, ours), c.ATOMIC)
+    polled = irb.and_(has(k, theirs, c.ATOMIC), has(k, ours, c.POLL))
+    polls = irb.and_(has(k, theirs, c.POLL), has(k, ours, c.ATOMIC))
+    return irb.and_(writes, irb.not_(irb.or_(atomic, irb.or_(polled, polls))))
 
 
 def _overlap(

@@ -160,8 +160,6 @@ def _note_addresses(
         in_lds, k.load(I32, descriptor, c.D_LDS, 4), k.load(I32, descriptor, c.D_GLOBAL, 4)
     )
     kept = k.s.umin(count, I64(c.LOGGED))
-    one_word = irb.and_(has(k, access, c.ATOMIC), k.s.ucmp("==", count, 1))
-    access = irb.or_(access, irb.select(one_word, I32(c.POLLED), I32(0)))
     k.store(irb.select(in_lds, I32(c.LDS), I32(c.GLOBAL)), entry, c.E_SPACE, 4)
     k.store(access, entry, c.E_ACCESS, 4)
     k.store(irb.trunc(kept, I32), entry, c.E_COUNT, 4)

@@ -84,7 +84,7 @@ ENTRY = 96
 # Paths to memory: operations of one wave on one path keep their order.
 LDS_PATH, VECTOR_PATH, SCALAR_PATH = range(3)
 LDS, GLOBAL = 1, 2
-READ, WRITE, ATOMIC, POLLED = 1, 2, 4, 8  # POLLED: an atomic on one word
+READ, WRITE, ATOMIC, POLL = 1, 2, 4, 8  # POLL: a read whose value is compared at once
 COMMITTED, FORCED, DUE, PUBLISHES = 1, 2, 4, 8
 
 # Descriptor of a memory instruction: i32 words, then (offset in the wave's record, bytes) of the

@@ -10,7 +10,19 @@ from pipedsl.core.arch import get_arch
 from pipedsl.core.errors import AssemblyError, UnsupportedInstruction
 from pipedsl.isa import families as _families  # noqa: F401  (fills the table)
 from pipedsl.isa.opcode import TABLE, Fidelity, Opcode, Slot
-from pipedsl.isa.operands import EXEC, M0, VCC, Fields, Imm, Operand, Reg, Symbol, parse_fields
+from pipedsl.isa.operands import (
+    EXEC,
+    M0,
+    VCC,
+    Fields,
+    Imm,
+    Operand,
+    Reg,
+    Symbol,
+    parse_fields,
+    parse_operand,
+    split_top,
+)
 
 
 @dataclass(frozen=True)
@@ -134,7 +146,7 @@ def decode(
             fix=f"`pipedsl isa --arch {arch}` lists what it has.",
         )
     try:
-        fields = Fields((), {}, text) if _takes_text(row) else parse_fields(text)
+        fields = _fields(row, text)
         dsts, srcs = _bind(row, fields, get_arch(arch).wave_size)
     except ValueError as error:
         raise AssemblyError(f"line {line}: {mnemonic} {text}: {error}.") from None
@@ -154,6 +166,15 @@ def _find_variant(mnemonic: str, text: str, arch: str) -> Opcode | None:
         if flag.search(text) and (row := TABLE.find(f"{mnemonic} {variant}", arch)):
             return row
     return None
+
+
+def _fields(row: Opcode, text: str) -> Fields:
+    """The parsed operands; a branch has no modifiers, so a label may be called like one."""
+    if _takes_text(row):
+        return Fields((), {}, text)
+    if any(slot.file == "label" for slot in row.srcs):
+        return Fields(tuple(parse_operand(part) for part in split_top(text, ",")), {}, text)
+    return parse_fields(text)
 
 
 def _takes_text(row: Opcode) -> bool:

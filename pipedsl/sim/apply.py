@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -71,7 +72,7 @@ def _scalar(m: Machine, ins: Instruction) -> list[Write]:
     sources = [scalar_source(m, ins, slot, operand) for slot, operand in ins.srcs]
     sources += [scalar_source(m, ins, slot, op) for slot, op in ins.dsts if slot.updated]
     return [
-        lambda s=slot, o=operand, v=value: write_scalar_result(m, s, o, v)
+        partial(write_scalar_result, m, slot, operand, value)
         for slot, operand, value in _results(m, m.s, ins, sources)
     ]
 
@@ -87,7 +88,7 @@ def _lanes(m: Machine, ins: Instruction) -> list[Write]:
             assert operand is not None
             sources.append(m.read_lanes(operand, slot.type))
     return [
-        lambda s=slot, o=operand, v=value: write_lane_result(m, ins, s, o, v)
+        partial(write_lane_result, m, ins, slot, operand, value)
         for slot, operand, value in _results(m, m.b, ins, sources)
     ]
 

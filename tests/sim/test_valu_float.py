@@ -165,7 +165,7 @@ def test_transcendental_functions_are_within_an_ulp(arch):
     ):  # fmt: skip
         ours = result(run(f"v_{name}_f32 v20, v0", arch, x), np.float32)
         error = np.abs(ours - wanted) / np.spacing(np.abs(wanted.astype(np.float32)))
-        assert error.max() < 0.51 or name in ("sin", "cos") and error.max() < 1, name
+        assert error.max() < 0.51 or (name in ("sin", "cos") and error.max() < 1), name
 
 
 @pytest.mark.parametrize("arch", ALL)

@@ -21,7 +21,7 @@ _BITS = {"fp8": 8, "bf8": 8, "fp6": 6, "bf6": 6, "fp4": 4}
 _WIDTH = {"f32": 32, "f16": 16, "bf16": 16}
 
 
-def _row(name: str, signature: str, meaning: Callable[[Any, Any], None]) -> None:
+def _row(name: str, signature: str, meaning: Callable[..., None]) -> None:
     TABLE.add(
         f"v_cvt_scalef32_{name}", signature, meaning, unit=Unit.VALU, style="machine",
         archs=("gfx950",), fidelity=Fidelity.APPROXIMATE, reason=_OPEN,

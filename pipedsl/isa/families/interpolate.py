@@ -38,7 +38,7 @@ _ROUNDING = "the first step rounds to nearest"
 for _kind, _suffix, _rtz in (
     ("f32", "f32", False), ("f16", "f16_f32", False), ("f16", "rtz_f16_f32", True),
 ):  # fmt: skip
-    _about = {"fidelity": Fidelity.APPROXIMATE, "reason": _ROUNDING} if _rtz else {}
+    _about: dict[str, Any] = {"fidelity": Fidelity.APPROXIMATE, "reason": _ROUNDING} if _rtz else {}
     TABLE.add(
         f"v_interp_p10_{_suffix}", "f32 = v:b32, v:f32, v:b32",
         lambda m, i, k=_kind: _first_step(m, i, k),

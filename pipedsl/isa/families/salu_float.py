@@ -33,7 +33,7 @@ for _name in ("fmaak", "fmamk"):
     _row(f"s_{_name}_f32", "f32 = f32, f32, f32", lambda b, x, y, z: b.fma(x, y, z))
 
 # Comparisons to SCC
-_TESTS = {
+_TESTS: dict[str, Callable[..., Any]] = {
     **{
         name: (lambda b, x, y, o=op: b.fcmp(o, x, y))
         for name, op in {

@@ -44,7 +44,7 @@ for _bits in (16, 32, 64):
                 else (lambda b, x, y, o=_op: b.ucmp(o, x, y))
             )
             _rows(f"{_name}_{_t}", f"{_t}, {_t}", _test)
-        _archs = GFX9 if _bits == 16 else GFX9 + GFX11
+        _archs: tuple[str, ...] = GFX9 if _bits == 16 else GFX9 + GFX11
         for _name, _value in (("f", False), ("t", True)):
             _rows(f"{_name}_{_t}", f"{_t}, {_t}", _always(_value), _archs)
 

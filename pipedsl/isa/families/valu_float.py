@@ -135,7 +135,7 @@ for _t in ("f16", "f32", "f64"):
         _row(f"v_{_name}_{_t}", _three, _pick(f"{_name}_ieee", _t), archs=_archs, keeps_high=True)
         _new = f"v_{_name}_num_{_t} v_{_name}_{_t}"
         _row(_new, _three, _pick(f"{_name}_num", _t), archs=GFX12, keeps_high=True)
-    _own = GFX12 if _t == "f16" else GFX12 + ("gfx950",)
+    _own = GFX12 if _t == "f16" else (*GFX12, "gfx950")
     _row(f"v_minimum3_{_t}", _three, _pick("min3_imum", _t), archs=_own)
     _row(f"v_maximum3_{_t}", _three, _pick("max3_imum", _t), archs=_own)
     _row(f"v_minimummaximum_{_t}", _three, _pick("minmax_imum", _t), archs=GFX12)

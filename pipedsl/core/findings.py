@@ -6,15 +6,142 @@ from dataclasses import dataclass
 
 from pipedsl.core.errors import SourceLocation
 
-# Code to what it stands for.
-CODES = {
-    "C110": "a register is read before the load into it is proven complete",
-    "C111": "a register is overwritten while a load into it is in flight",
-    "C120": "LDS bytes are used before the write that another operation signals is complete",
-    "C121": "LDS bytes are overwritten before a read of them is complete",
-    "C130": "global bytes are used before a store to them is complete",
-    "C131": "global bytes are overwritten before a read of them is complete",
-}
+
+@dataclass(frozen=True)
+class Code:
+    """A row of the table of findings.
+
+    Attributes
+    ----------
+    code : str
+        Stable.
+    title : str
+        What is wrong, in a few words.
+    explanation : str
+        Why it is wrong, and what usually helps.
+    level : {"error", "note"}
+    """
+
+    code: str
+    title: str
+    explanation: str
+    level: str = "error"
+
+
+CODES: dict[str, Code] = {
+    row.code: row
+    for row in (
+        Code(
+            "C110", "a register is read before the load into it is proven complete",
+            "A load returns later; only a wait on its counter proves that the register holds the "
+            "loaded value.",
+        ),
+        Code(
+            "C111", "a register is overwritten while a load into it is in flight",
+            "The load may still write the register after the instruction that overwrote it.",
+        ),
+        Code(
+            "C120", "LDS bytes are used before the write that another operation signals is complete",
+            "A signal or barrier tells other waves that data is there; the data must be complete "
+            "before it: `gpu.fence_lds()` in front of it, or a wait for copies from memory to LDS.",
+        ),
+        Code(
+            "C121", "LDS bytes are overwritten before a read of them is complete",
+            "A slot may be given back when the reads of it have returned, not when they were issued.",
+        ),
+        Code(
+            "C130", "global bytes are used before a store to them is complete",
+            "Stores to global memory complete out of order with LDS operations and signals.",
+        ),
+        Code(
+            "C131", "global bytes are overwritten before a read of them is complete",
+            "The read may return what the later store wrote.",
+        ),
+        Code(
+            "C210", "two waves write the same LDS bytes and nothing orders them",
+            "The result depends on which wave is faster. A barrier, or a signal that one wave raises "
+            "and the other awaits, orders them.",
+        ),
+        Code(
+            "C211", "LDS bytes are read and written by two waves and nothing orders them",
+            "The reader may see old, new or mixed bytes. A barrier, or a signal that one wave raises "
+            "and the other awaits, orders them.",
+        ),
+        Code(
+            "C220", "two waves write the same global bytes and nothing orders them",
+            "The result depends on which wave is faster. Waves of different workgroups are ordered by "
+            "the end of a kernel, or by atomic operations that one performs and the other awaits.",
+        ),
+        Code(
+            "C221", "global bytes are read and written by two waves and nothing orders them",
+            "The reader may see old, new or mixed bytes; see C220.",
+        ),
+        Code(
+            "C310", "a slot is overwritten before all its consumers have released it",
+            "A producer may write a slot in lap n when every consumer has signalled that it drained "
+            "lap n - 1: it waits for the slot's empty signal, and consumers raise it after their reads.",
+        ),
+        Code(
+            "C311", "a slot is read before its producers have filled it",
+            "A consumer may read a slot in lap n when every producer has signalled lap n.",
+        ),
+        Code(
+            "C320", "a full signal is raised more often than its slot is free",
+            "Each producer wave raises the full signal of a slot once per lap, after it waited for "
+            "the slot to be empty.",
+        ),
+        Code(
+            "C321", "an empty signal is raised more often than its slot is full",
+            "Each consumer wave raises the empty signal of a slot once per lap, after it waited for "
+            "the slot to be full.",
+        ),
+        Code(
+            "C322", "a signal is raised by several lanes of a wave",
+            "A signal counts waves: one lane raises it, as `arrive_full` and `arrive_empty` do.",
+        ),
+        Code(
+            "C330", "counters are used before their initialisation is published",
+            "One thread calls `init_barriers`, and `gpu.barrier()` makes all waves see it.",
+        ),
+        Code(
+            "C331", "counters are used that were never initialised",
+            "LDS holds whatever it held before: call `init_barriers`, then `gpu.barrier()`.",
+        ),
+        Code(
+            "C332", "counters are initialised while they are in use",
+            "Counters only grow; to use a ring again, carry on with the next lap.",
+        ),
+        Code(
+            "C340", "a wait is satisfied by an earlier lap",
+            "The phase must grow by one per lap: consumers wait for full from phase 0, producers for "
+            "empty from phase 1.",
+        ),
+        Code(
+            "C341", "a wait asks for a number of arrivals that no lap ends with",
+            "The arrivals per lap that a wait assumes differ from those that the ring declares.",
+        ),
+        Code(
+            "C350", "a slot is signalled full and no data was written",
+            "No wave that raised the signal in this lap has written memory since its last signal.",
+        ),
+        Code(
+            "C360", "a signal or wait uses a stage that the ring does not have",
+            "Stages count from 0 to `num_stages` - 1; beyond lie other counters, or other data.",
+        ),
+        Code(
+            "C370", "a 32-bit counter comes near its end",
+            "Counters only grow and must not wrap: use 64-bit counters.",
+        ),
+        Code(
+            "C400", "waves wait for what no wave can do any more",
+            "A proven deadlock: no wave that could change the polled words is left running.",
+        ),
+        Code(
+            "C410", "the run stopped with an error",
+            "What else a run would have found is not known.",
+        ),
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,6 +179,11 @@ class Finding:
     line: int
     where: SourceLocation | None = None
     related: tuple[tuple[int, SourceLocation | None], ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What the code stands for."""
+        return CODES[self.code].title
 
     def __str__(self) -> str:
         out = [f"[{self.code}] {self.message}"]

@@ -200,7 +200,7 @@ class _Pool:
         stuck, outcome = probe(group, self.enter, lateness)
         if stuck:
             observed = Observation(group, self.launch)
-            observed.run()
+            observed.run(self.launch.code.address)
             outcome = observed.outcome
             if observed.proven and self._hopeless(group, observed):
                 raise observed.error()

@@ -93,9 +93,9 @@ class Observation:
         self.proven = False
         self.outcome = at.DEADLOCK
 
-    def run(self) -> None:
-        """Go on for a while and look."""
-        group, fast = self.group, self.launch.code.address
+    def run(self, entry: int) -> None:
+        """Go on for a while and look; then the group is set to go on at `entry`."""
+        group = self.group
         enter = _RUN(micro.address(micro.micro_key("run_group")))
         stream = EventStream(group, self._events.append)
         group.set_entry(self.kernel.code(EventTranslator).address)
@@ -103,7 +103,7 @@ class Observation:
             came_back, self.outcome = probe(group, enter)
             stream.drain()
         finally:
-            group.set_entry(fast)
+            group.set_entry(entry)
         self.proven = came_back and not any(self._writes(event) for event in self._events)
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pipedsl.checker.words import holds
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Reg
 
@@ -29,6 +30,8 @@ class Comparison:
         ``eq ne gt ge lt le``, with the word on the left.
     bits : int
     signed : bool
+    polls : bool
+        Whether it is the test of a loop that only waits, or the same test in front of one.
     """
 
     load: int
@@ -36,19 +39,13 @@ class Comparison:
     relation: str
     bits: int
     signed: bool
-
-    def holds(self, word: int, other: int) -> bool:
-        """Whether the comparison is true for a loaded `word`."""
-        return {
-            "eq": word == other, "ne": word != other, "gt": word > other, "ge": word >= other,
-            "lt": word < other, "le": word <= other,
-        }[self.relation]  # fmt: skip
+    polls: bool = False
 
     def needed(self, word: int, other: int) -> str:
         """What would change the outcome for the present `word`, e.g. ``">= 3"``."""
         flipped = {"eq": "!=", "ne": "==", "gt": "<=", "ge": "<", "lt": ">=", "le": ">"}
         same = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-        table = flipped if self.holds(word, other) else same
+        table = flipped if holds(self.relation, word, other) else same
         return f"{table[self.relation]} {other}"
 
 
@@ -65,24 +62,45 @@ def find_comparisons(
     wave_size : int
     """
     found: dict[int, Comparison] = {}
-    leaders = _branch_targets(code, labels)
+    targets = _branch_targets(code, labels)
+    polling = _polling(code, targets)
     for index, ins in enumerate(code):
         if _loads_a_word(ins):
-            hit = _follow(code, index, leaders, wave_size)
+            hit = _follow(code, index, set(targets.values()), wave_size)
             if hit is not None:
-                found.setdefault(hit[0], hit[1])
+                found.setdefault(hit[0], replace(hit[1], polls=index in polling))
     return found
 
 
-def _branch_targets(code: Sequence[Instruction], labels: Mapping[str, int]) -> set[int]:
+def _polling(code: Sequence[Instruction], targets: Mapping[int, int]) -> set[int]:
+    """Loads of loops that only wait, and the same loads a few instructions in front of them."""
+    loads: set[int] = set()
+    for last, first in targets.items():
+        if first <= last < first + _REACH and not any(map(_acts, code[first : last + 1])):
+            inside = {i for i in range(first, last + 1) if _loads_a_word(code[i])}
+            texts = {str(code[i]) for i in inside}
+            before = range(max(first - _REACH, 0), first)
+            loads |= inside | {i for i in before if str(code[i]) in texts}
+    return loads
+
+
+def _acts(ins: Instruction) -> bool:
+    """Whether an instruction does more than look and compute."""
+    kind = str(ins.opcode.traits.get("kind", ""))
+    writes = ins.opcode.style == "memory" and not kind.startswith("load")
+    return writes or kind == "load_lds" or "barrier" in ins.mnemonic
+
+
+def _branch_targets(code: Sequence[Instruction], labels: Mapping[str, int]) -> dict[int, int]:
+    """Branch instruction to the one that it jumps to."""
     names = (
-        getattr(operand.value, "text", "")
-        for ins in code
+        (index, getattr(operand.value, "text", ""))
+        for index, ins in enumerate(code)
         if ins.opcode.traits.get("flow") in ("jump", "branch")
         for slot, operand in ins.srcs
         if slot.file == "label" and operand is not None
     )
-    return {labels[name] for name in names if name in labels}
+    return {index: labels[name] for index, name in names if name in labels}
 
 
 def _loads_a_word(ins: Instruction) -> bool:

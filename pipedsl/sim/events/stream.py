@@ -68,6 +68,10 @@ class EventStream:
         self._header[e.NEXT // 8] = self._start + e.HEADER
         self._header[e.LIMIT // 8] = self._start + _BYTES - e.LARGEST
         self._header[e.DRAIN // 8] = ctypes.cast(self._callback, ctypes.c_void_p).value
+        self.attach(group)
+
+    def attach(self, group: Group) -> None:
+        """Take the events of `group` from here on."""
         group.set_event_buffers(self._start, self._trace.ctypes.data)
 
     def drain(self) -> None:

@@ -303,7 +303,10 @@ def test_a_sum_needs_its_wait_before_the_barrier(lanes):
 """
     assert codes(check(body.format("s_waitcnt lgkmcnt(0)"), waves=2, lds_bytes=64)) == []
     bad = body.format("s_nop 0")
-    assert codes(check(bad, waves=2, lds_bytes=64)) == [("C120", line_of(bad, "ds_read_b32"))]
+    (finding,) = check(bad, waves=2, lds_bytes=64).findings
+    assert (finding.code, finding.line) == ("C120", line_of(bad, "ds_read_b32"))
+    barrier = f"before its s_barrier at line {line_of(bad, 's_barrier')}."
+    assert finding.fix.endswith(f"execute s_waitcnt lgkmcnt(0) {barrier}")
 
 
 def test_accesses_that_nothing_orders_are_not_called_missing_waits():

@@ -188,7 +188,7 @@ def _note_signal(
             place = irb.shl(index, I64(2))
             k.store(k.load(I32, view.knowledge(view.own), place, 4), snapshot, place, 4)
         _raise_own(k, view, entry, snapshot)
-        note_signal(k, view, number, instruction)
+        note_signal(k, view, irb.sub(number, I32(1)), instruction)
 
 
 def _raise_own(k: Micro, view: View, entry: ir.Value, snapshot: ir.Value) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipedsl.core.config import config
@@ -89,8 +90,7 @@ class _Run:
             group.prepare(_SLICE_STEPS, budget, seed and seed * 2654435761 + index + 1)
             group.set_entry(entry)
             self._groups.append(group)
-            take = self.feed.take
-            self._streams.append(EventStream(group, lambda event, i=index: take(i, event)))
+            self._streams.append(EventStream(group, partial(self.feed.take, index)))
         self._live = list(range(count))
         self._waiting: set[int] = set()
 

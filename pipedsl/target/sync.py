@@ -129,11 +129,12 @@ def _declare_ring(
     numbers = [ty.value for ty in kinds if isinstance(ty, Constant)]
     if len(numbers) != len(kinds):
         raise TypeMismatch("declare_ring() takes compile-time constants.")
+    stages, producers, consumers = numbers
     bits = counters.dtype.bitwidth
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         base = values[0][0]
-        text = ring_comment(bits, *numbers, "$0")
+        text = ring_comment(bits, stages, producers, consumers, "$0")
         # A register, since LLVM prints no address of LDS; a reader finds the constant in it.
         kind = ir.FunctionType(ir.VoidType(), [base.type])
         assembly = ir.InlineAsm(kind, text, "v", side_effect=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import kernel_text
 
+from kernels import kernel_text
 from pipedsl import sim
 from pipedsl.core.errors import DeviceError, LaunchError, MemoryFault
 

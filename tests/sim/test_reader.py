@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 import pytest
-from kernels import kernel_text
 
+from kernels import kernel_text
 from pipedsl import sim
 from pipedsl.core.errors import AssemblyError, PipedslError, UnsupportedInstruction
 from pipedsl.isa.operands import Imm, Reg, parse_fields, parse_operand

@@ -9,8 +9,8 @@ import threading
 
 import numpy as np
 import pytest
-from kernels import kernel_text
 
+from kernels import kernel_text
 from pipedsl import sim
 from pipedsl.core.errors import LaunchError, ResourceError, StepBudgetExceeded
 

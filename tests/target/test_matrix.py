@@ -35,7 +35,7 @@ def lane_k(row, arch):
 
 def lane_out(row, arch):
     """For each lane and element of the result: row and column."""
-    m, n, _ = row.shape
+    m, _, _ = row.shape
     lanes, count = ARCHS[arch].wave_size, row.c[1]
     lane, element = np.meshgrid(np.arange(lanes), np.arange(count), indexing="ij")
     if arch == "gfx1100":

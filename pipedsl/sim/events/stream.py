@@ -67,7 +67,7 @@ class EventStream:
         self._callback = _DRAIN(self._on_full)
         self._header[e.NEXT // 8] = self._start + e.HEADER
         self._header[e.LIMIT // 8] = self._start + _BYTES - e.LARGEST
-        self._header[e.DRAIN // 8] = ctypes.cast(self._callback, ctypes.c_void_p).value
+        self._header[e.DRAIN // 8] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         self.attach(group)
 
     def attach(self, group: Group) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, overload
 
 from pipedsl.core.arch import Arch, get_arch
@@ -29,8 +29,8 @@ class Kernel:
 
     Arguments are NumPy arrays (copied to the device; those that the kernel writes come back,
     and none does if the launch raises), `DeviceArray`, NumPy scalars, and Python bool, int
-    (int32 where it fits, else int64) and float (float32). With NumPy arrays a launch returns
-    when the kernel is done.
+    (int32 where it fits, else int64) and float (float32). Names and defaults work as in Python.
+    With NumPy arrays a launch returns when the kernel is done.
     """
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
@@ -51,13 +51,17 @@ class Kernel:
         )
 
     def compile(
-        self, *example_args: Any, arch: str | Arch | None = None, block: Any = None
+        self,
+        *example_args: Any,
+        arch: str | Arch | None = None,
+        block: Any = None,
+        **named_args: Any,
     ) -> CompiledKernel:
         """Compile without running, on any machine.
 
         Parameters
         ----------
-        *example_args
+        *example_args, **named_args
             Arguments of the wanted types, as for a launch; their values do not matter.
         arch : str, optional
             E.g. ``"gfx942"``; the current device's by default.
@@ -78,14 +82,19 @@ class Kernel:
         try:
             extents = None if block is None else read_block(block)
             target = get_device().arch if arch is None else get_arch(arch)
-            return self._compile(example_args, target, extents)
+            args = self._bind(example_args, named_args)
+            return self._compile(args, target, extents)
         except PipedslError as error:
             error.where = error.where or caller()
             raise
 
-    def launch(self, geometry: Geometry, args: tuple[Any, ...]) -> None:
-        """Launch with checked extents; what ``kernel[grid, block](*args)`` calls."""
+    def launch(
+        self, geometry: Geometry, args: tuple[Any, ...], named: Mapping[str, Any] | None = None
+    ) -> None:
+        """Launch with checked extents; what ``kernel[grid, block](*args, **named)`` calls."""
         try:
+            if named or len(args) != len(self.source.parameters):
+                args = self._bind(args, named or {})
             device = get_device()
             plans = self._plans
             if plans.names.changed():
@@ -102,14 +111,27 @@ class Kernel:
             error.where = error.where or caller()
             raise
 
-    def _compile(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
+    def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """One argument per parameter, in order."""
         names = self.source.parameters
-        if len(args) != len(names):
+        unknown = [name for name in named if name not in names]
+        if unknown:
+            raise LaunchError(f"kernel {self.name!r} has no parameter {unknown[0]!r}.")
+        try:
+            bound = self.source.signature.bind(*args, **named)
+        except TypeError as error:
+            if len(args) + len(named) == len(names):
+                raise LaunchError(f"kernel {self.name!r}: {error}.") from None
             listed = f" ({', '.join(names)})" if names else ""
             raise LaunchError(
                 f"kernel {self.name!r} takes {len(names)} argument{'s' * (len(names) != 1)}{listed}, "
-                f"not {len(args)}."
-            )
+                f"not {len(args) + len(named)}."
+            ) from None
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
+    def _compile(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
+        names = self.source.parameters
         types = [argument_type(name, arg) for name, arg in zip(names, args, strict=True)]
         return compile_kernel(self.source, types, arch, block, self.options)
 
@@ -134,8 +156,8 @@ class Launcher:
         self._kernel = kernel
         self._geometry = geometry
 
-    def __call__(self, *args: Any) -> None:
-        self._kernel.launch(self._geometry, args)
+    def __call__(self, *args: Any, **named: Any) -> None:
+        self._kernel.launch(self._geometry, args, named)
 
     def __repr__(self) -> str:
         return f"<{self._kernel.name}[{self._geometry.grid}, {self._geometry.block}]>"

@@ -115,6 +115,41 @@ def test_a_wrong_number_of_arguments(args: tuple) -> None:
     assert "store[1, 1](*args)" in str(caught.value)
 
 
+@pipedsl.pipelined_kernel
+def scaled(out, value, /, factor=3, *, offset=4):
+    out[gpu.thread_idx.x] = value * factor + offset
+
+
+@pipedsl.pipelined_kernel
+def named(out, value, factor=3):
+    out[gpu.thread_idx.x] = value * factor
+
+
+def test_names_and_defaults_work_as_in_python() -> None:
+    out = np.zeros(64, np.int32)
+    for launch, expected in (
+        (lambda: scaled[1, 64](out, 2), 10),
+        (lambda: scaled[1, 64](out, 2, 5), 14),
+        (lambda: scaled[1, 64](out, 2, offset=1), 7),
+        (lambda: named[1, 64](value=2, out=out), 6),
+        (lambda: named[1, 64](out, factor=7, value=2), 14),
+    ):
+        launch()
+        assert (out == expected).all()
+    assert (
+        named.compile(out, value=2, arch="gfx942").asm
+        == named.compile(out, 2, 3, arch="gfx942").asm
+    )
+
+
+def test_wrong_names_of_arguments() -> None:
+    out = np.zeros(64, np.int32)
+    with pytest.raises(LaunchError, match="kernel 'named' has no parameter 'size'"):
+        named[1, 64](out, 2, size=3)
+    with pytest.raises(LaunchError, match="kernel 'named': multiple values for argument 'value'"):
+        named[1, 64](out, 2, value=3)
+
+
 def test_a_kernel_without_arguments() -> None:
     empty[1, 64]()
     with pytest.raises(LaunchError, match=r"kernel 'empty' takes 0 arguments, not 1\."):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from pipedsl.core.arch import get_arch
-from pipedsl.core.errors import AssemblyError
+from pipedsl.core.errors import AssemblyError, SimulationError, SourceLocation
 from pipedsl.isa.instruction import Instruction, decode
 from pipedsl.isa.metadata import KernelMetadata, processor, read_metadata
 from pipedsl.isa.rings import Ring, read_ring
@@ -130,6 +130,7 @@ class _Reader:
         self.section = ".text"
         self.files: dict[int, str] = {}
         self.source: tuple[str, int] | None = None
+        self.function: str | None = None
         self.until: str | None = None
 
     def read(self, text: str) -> None:
@@ -154,6 +155,8 @@ class _Reader:
             if name in program.labels:
                 raise AssemblyError(f"line {number}: label {name} is defined twice.")
             program.labels[name] = len(program.instructions)
+            if not name.startswith(".L"):
+                self.function = name
         elif self._is_data():
             program.symbols[name] = len(program.data)
 
@@ -172,12 +175,22 @@ class _Reader:
         if word[0] == ".":
             self._directive(word, line, number)
         elif self._is_code():
-            mnemonic, _, rest = line.replace("\t", " ").partition(" ")
-            self.program.instructions.append(
-                decode(mnemonic, rest.strip(), self.program.arch, line=number, source=self.source)
-            )
+            self.program.instructions.append(self._instruction(line, number))
         else:
             raise AssemblyError(f"line {number}: {word} stands in section {self.section}.")
+
+    def _instruction(self, line: str, number: int) -> Instruction:
+        mnemonic, _, rest = line.replace("\t", " ").partition(" ")
+        try:
+            return decode(
+                mnemonic, rest.strip(), self.program.arch, line=number, source=self.source
+            )
+        except SimulationError as error:
+            if self.function is not None:
+                error.message = f"{self.function}, {error.message}"
+            if self.source is not None:
+                error.where = SourceLocation(*self.source)
+            raise
 
     def _directive(self, word: str, line: str, number: int) -> None:
         if word in _SPANS:

@@ -96,6 +96,13 @@ def test_wrong_text_is_refused_with_its_line(old, new, error, message):
         sim.load_assembly(text.replace(old, new)).kernels["k"].launch(1, 64, [np.zeros(1, np.int32)])
 
 
+def test_an_unknown_instruction_names_its_kernel_and_python_line():
+    text = kernel_text('.file 1 "here" "k.py"\n.loc 1 7 0\nv_frobnicate_b32 v0, v1\n')
+    with pytest.raises(UnsupportedInstruction, match=r"^\[P620\] k, line \d+: .* v_frobnicate_b32") as caught:
+        sim.load_assembly(text)
+    assert (caught.value.where.filename, caught.value.where.line) == ("here/k.py", 7)
+
+
 def test_constant_data_is_read_through_getpc():
     body = """
 \ts_load_dwordx2 s[4:5], s[0:1], 0x0

@@ -1,0 +1,8 @@
+"""The docs' own modules are importable, as Sphinx has them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))

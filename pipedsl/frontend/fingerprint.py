@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import textwrap
 import types
 from collections.abc import Callable, Iterator
@@ -57,6 +58,11 @@ class _Walk:
             yield f"dtype {value}"
         elif isinstance(value, type):
             yield from self.cls(value)
+        elif dataclasses.is_dataclass(value):
+            yield from self.cls(type(value))
+            for field in dataclasses.fields(value):
+                yield f"field {field.name}"
+                yield from self.value(getattr(value, field.name))
         elif isinstance(value, types.ModuleType):
             yield f"module {value.__name__}"
         else:
@@ -73,6 +79,8 @@ class _Walk:
         for name, member in sorted(vars(cls).items()):
             if isinstance(member, staticmethod):
                 member = member.__func__
+            if isinstance(member, property) and member.fget is not None:
+                member = member.fget
             if isinstance(member, types.FunctionType):
                 yield from self.function(member)
             elif not name.startswith("__"):

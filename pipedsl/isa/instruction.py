@@ -102,7 +102,7 @@ class Instruction:
         return f"{self.mnemonic} {self.fields.text}".strip()
 
 
-def _registers(bound, wave_size: int) -> Iterator[Reg]:  # type: ignore[no-untyped-def]
+def _registers(bound, wave_size: int) -> Iterator[Reg]:
     masks = wave_size // 32
     implicit = {"exec": Reg("s", EXEC, masks), "vcc": Reg("s", VCC, masks), "m0": Reg("s", M0)}
     for slot, operand in bound:
@@ -181,7 +181,7 @@ def _takes_text(row: Opcode) -> bool:
     return any(slot.file == "text" for slot in row.srcs)
 
 
-def _bind(row: Opcode, fields: Fields, wave_size: int):  # type: ignore[no-untyped-def]
+def _bind(row: Opcode, fields: Fields, wave_size: int):
     operands = iter(fields.operands)
     given, expected = len(fields.operands), row.in_text()
     if _takes_text(row):

@@ -17,14 +17,14 @@ class CounterHandle:
 
     Parameters
     ----------
-    counter : LDS array of one int64
+    counter : LDS array of one counter
     """
 
     def __init__(self, counter: Any) -> None:
         self.counter = counter
 
     def load(self) -> int:
-        """The number of arrivals so far, int64."""
+        """The number of arrivals so far."""
         return gpu.counter_load(self.counter, 0)
 
     def arrive(self) -> None:
@@ -33,7 +33,7 @@ class CounterHandle:
 
 
 class AmdCounterBackend:
-    """A `PipelineBackend` on int64 counters in LDS.
+    """A `PipelineBackend` on counters in LDS.
 
     A signal counts the arrivals since the start, one per wave. A slot is full for lap ``phase``
     when ``full[stage] >= (phase + 1) * producer_arrivals``, and empty for it when
@@ -46,9 +46,11 @@ class AmdCounterBackend:
         Slots of the ring; a compile-time constant.
     producer_arrivals, consumer_arrivals : int
         Waves that arrive at a slot per lap; compile-time constants.
-    counters : LDS array of int64, optional
-        ``storage_elems(num_stages)`` elements: the full counters, then the empty ones. Without it
-        the backend reserves its own.
+    counters : LDS array, optional
+        ``storage_elems(num_stages)`` elements of type `counter`: the full counters, then the empty
+        ones. Without it the backend reserves its own.
+    counter : type
+        ``np.int64``, or ``np.int32`` for 2^31 - 1 arrivals per slot at most.
     """
 
     BarrierStorage = np.int64
@@ -60,6 +62,7 @@ class AmdCounterBackend:
         producer_arrivals: int = 1,
         consumer_arrivals: int = 1,
         counters: Any = None,
+        counter: Any = np.int64,
     ) -> None:
         gpu.static_check(num_stages >= 1, "a ring needs a stage or more, not {}.", None, num_stages)
         gpu.static_check(
@@ -69,16 +72,17 @@ class AmdCounterBackend:
             consumer_arrivals >= 1, "consumer_arrivals is {}.", "use 1 or more.", consumer_arrivals
         )
         if counters is None:
-            counters = gpu.shared.array(self.storage_elems(num_stages), self.BarrierStorage)
+            counters = gpu.shared.array(self.storage_elems(num_stages), counter)
         self.num_stages = num_stages
         self.producer_arrivals = producer_arrivals
         self.consumer_arrivals = consumer_arrivals
         self.counters = counters
+        self.counter = counter
         gpu.declare_ring(counters, num_stages, producer_arrivals, consumer_arrivals)
 
     @staticmethod
     def storage_elems(num_stages: int) -> int:
-        """Number of int64 counters in LDS."""
+        """Number of counters in LDS."""
         return 2 * num_stages
 
     def init_barriers(self, producer_arrive_count: int, consumer_arrive_count: int) -> None:
@@ -107,13 +111,15 @@ class AmdCounterBackend:
             self.counters[i] = 0
 
     def try_full(self, stage: int, phase: int) -> bool:
-        """Whether slot `stage` was filled in lap `phase`."""
-        return gpu.counter_load(self.counters, stage) >= self._full_threshold(phase)
+        """Whether slot `stage` was filled in lap `phase`; the same value in all lanes."""
+        threshold = self._full_threshold(phase)
+        return not gpu.any_lane(gpu.counter_load(self.counters, stage) < threshold)
 
     def try_empty(self, stage: int, phase: int) -> bool:
-        """Whether slot `stage` was drained before lap `phase`."""
+        """Whether slot `stage` was drained before lap `phase`; the same value in all lanes."""
+        threshold = self._empty_threshold(phase)
         drained = gpu.counter_load(self.counters, self.num_stages + stage)
-        return drained >= self._empty_threshold(phase)
+        return not gpu.any_lane(drained < threshold)
 
     def wait_full(self, stage: int, phase: int, ticks: int | None = None) -> None:
         """Wait until slot `stage` was filled in lap `phase`; `ticks` is ignored."""
@@ -129,7 +135,7 @@ class AmdCounterBackend:
 
     def _full_threshold(self, phase: int) -> Any:
         laps = np.uint32(phase) + np.uint32(1)
-        return np.int64(laps * np.uint32(self.producer_arrivals))
+        return self.counter(laps * np.uint32(self.producer_arrivals))
 
     def _empty_threshold(self, phase: int) -> Any:
         gpu.static_check(
@@ -138,7 +144,7 @@ class AmdCounterBackend:
             "start producers at phase 1.",
         )
         laps = np.uint32(phase) - np.uint32(1)
-        return np.int64(laps * np.uint32(self.consumer_arrivals))
+        return self.counter(laps * np.uint32(self.consumer_arrivals))
 
     def arrive_full(self, stage: int) -> None:
         """Count this wave in at the full signal of slot `stage`."""

@@ -68,7 +68,7 @@ def _argument(arg: ArgMetadata, value: Any, index: int, memory: Memory) -> bytes
 
 def _scalar(arg: ArgMetadata, value: Any, name: str) -> bytes:
     if isinstance(value, (np.generic, np.ndarray)):
-        data = value.tobytes()
+        data = np.asarray(value).tobytes()
         if len(data) != arg.size:
             raise LaunchError(f"{name} takes {arg.size} bytes, not the {len(data)} of {value!r}.")
         return data

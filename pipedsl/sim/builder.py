@@ -192,6 +192,8 @@ class Builder:
         """``x * y + z`` with one rounding; f16 goes through double, where it is exact enough."""
         x, y = self._pair(x, y)
         x, z = self._pair(x, z)
+        if self.element(x) == HALF and self._micros is not None:
+            return self.function("fma", "f16", x, y, z)
         if self.element(x) == HALF:
             wide = [self.fconvert("f64", v) for v in (x, y, z)]
             return self.fconvert("f16", self.intrinsic("fma", *wide))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types as pytypes
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,7 @@ def _attribute(value: Any, name: str) -> Any:
         return value.ndim
     if isinstance(value, Array) and name == "dtype":
         return np.dtype(dtype_name(value.dtype))
-    if isinstance(value, (pytypes.ModuleType, type)) and hasattr(value, name):
+    plain = isinstance(value, (pytypes.ModuleType, type)) or is_dataclass(value)
+    if plain and hasattr(value, name):
         return getattr(value, name)
     raise _Undecided

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -106,3 +107,24 @@ def test_unrelated_globals(monkeypatch):
     before = fingerprint(uses_global)
     monkeypatch.setitem(globals(), "OTHER", 5)
     assert fingerprint(uses_global) == before
+
+
+@dataclass(frozen=True)
+class Config:
+    size: int
+
+    @property
+    def double(self):
+        return 2 * self.size
+
+
+def test_fields_of_dataclasses():
+    base = fingerprint(factory(Config(4)))
+    assert fingerprint(factory(Config(4))) == base
+    assert fingerprint(factory(Config(5))) != base
+
+
+def test_properties(monkeypatch):
+    base = fingerprint(factory(Config(4)))
+    monkeypatch.setattr(Config, "double", property(lambda self: 3 * self.size))
+    assert fingerprint(factory(Config(4))) != base

@@ -176,6 +176,20 @@ def test_wide_multiply_add(arch):
 
 
 @pytest.mark.parametrize("arch", ALL)
+def test_signed_wide_multiply_add_gives_bit_64_of_the_exact_sum(arch):
+    mask = "vcc" if arch in GFX9 else "vcc_lo"
+    x, y = words(arch, 2)
+    z = patterns(np.uint64, lanes(arch), 7)
+    name = "v_mad_co_i64_i32" if arch == "gfx1201" else "v_mad_i64_i32"
+    state = run(f"{name} v[20:21], {mask}, v0, v2, v[4:5]", arch, x, y, z)
+    exact = [
+        signed(int(a)) * signed(int(b)) + signed(int(c), 64) for a, b, c in zip(x, y, z, strict=True)
+    ]
+    assert result(state, np.uint64).tolist() == [e & (1 << 64) - 1 for e in exact]
+    assert state.vcc == sum(1 << i for i, e in enumerate(exact) if e < 0)
+
+
+@pytest.mark.parametrize("arch", ALL)
 def test_shifts_of_64_bits(arch):
     n, x = patterns(np.uint32, lanes(arch), 2), patterns(np.uint64, lanes(arch), 3)
     for name, wanted in (

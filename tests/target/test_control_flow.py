@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -217,6 +219,40 @@ def test_branches_on_closed_over_values_are_not_typed(run):
     grid = np.zeros((64, 2), np.int32)
     run(make((64, 2), scale), grid)
     np.testing.assert_array_equal(grid[:, 1], 2 * np.arange(1, 65) + 1)
+
+
+@dataclass(frozen=True)
+class Layout:
+    shape: tuple
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+
+class Holder:
+    def __init__(self, layout):
+        self.layout = layout
+
+    def put(self, out, value):
+        i = gpu.thread_idx.x
+        if self.layout.ndim == 2:
+            out[i, 0] = value
+        else:
+            out[i] = value
+
+
+def test_branches_on_attributes_of_dataclasses_are_not_typed(run):
+    def make(layout):
+        def kernel(out):
+            Holder(layout).put(out, 7)
+
+        return kernel
+
+    for layout in (Layout((64,)), Layout((64, 1))):
+        out = np.zeros(layout.shape, np.int32)
+        run(make(layout), out)
+        np.testing.assert_array_equal(out, 7)
 
 
 @device_function

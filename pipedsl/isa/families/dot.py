@@ -70,8 +70,9 @@ def _dot4_small(b: Any, x: Any, y: Any, z: Any, first: str, second: str) -> Any:
     total = z
     for place in range(4):
         left, right = (b.lshr(v, 8 * place) for v in (x, y))
-        product = b.function(f"from_{first}", "f32", left), b.function(
-            f"from_{second}", "f32", right
+        product = (
+            b.function(f"from_{first}", "f32", left),
+            b.function(f"from_{second}", "f32", right),
         )
         total = b.fma(*product, total)
     return total
@@ -88,85 +89,38 @@ for _first in ("fp8", "bf8"):
         )
 
 
-# Integers
-def _terms(b: Any, word: Any, bits: int, signed: bool) -> list[Any]:
-    """The fields of a dword, extended to 32 bits."""
-    fields = []
-    for at in range(0, 32, bits):
-        raised = b.shl(word, 32 - bits - at)
-        fields.append(b.ashr(raised, 32 - bits) if signed else b.lshr(raised, 32 - bits))
-    return fields
+# Integers of 8 and 4 bits; clamp saturates
+def _dot(count: int, signs: str, end: str = "") -> Callable[..., Any]:
+    """The lane function for `count` products; `signs` says ``i`` or ``u`` for each factor."""
+    return lambda b, x, y, z: b.function(f"dot{count}_{signs}{end}", "u32", x, y, z)
 
 
-def _dot(
-    b: Any, x: Any, y: Any, z: Any, bits: int, signs: tuple[bool, bool], saturate: bool = False
-) -> Any:
-    pairs = zip(_terms(b, x, bits, signs[0]), _terms(b, y, bits, signs[1]), strict=True)
-    products = [b.mul(first, second) for first, second in pairs]
-    if not saturate:
-        total = z
-        for product in products:
-            total = b.add(total, product)
-        return total
-    signed = any(signs)
-    extend = b.sext if signed else b.zext
-    wide = extend("i64", z)
-    for product in products:
-        wide = b.add(wide, extend("i64", product))
-    clamped = (
-        b.smax(b.smin(wide, 0x7FFFFFFF), -0x80000000) if signed else b.umin(wide, 0xFFFFFFFF)
-    )
-    return b.trunc("u32", clamped)
+for _name, _count, _signs in (
+    ("v_dot4_i32_i8", 4, "ii"), ("v_dot8_i32_i4", 8, "ii"),
+    ("v_dot4_u32_u8", 4, "uu"), ("v_dot8_u32_u4", 8, "uu"),
+):  # fmt: skip
+    _limited = _dot(_count, _signs, "_saturated")
+    _row(_name, "u32 = u32, u32, u32", _dot(_count, _signs), saturated=_limited)
+for _name, _count in (("v_dot4c_i32_i8", 4), ("v_dot8c_i32_i4", 8)):
+    _row(_name, "+u32 = u32, u32", _dot(_count, "ii"), archs=GFX9)
 
 
-def _integer_rows(name: str, bits: int, signed: bool, archs: tuple[str, ...]) -> None:
-    def plain(b: Any, x: Any, y: Any, z: Any) -> Any:
-        return _dot(b, x, y, z, bits, (signed, signed))
-
-    def limited(b: Any, x: Any, y: Any, z: Any) -> Any:
-        return _dot(b, x, y, z, bits, (signed, signed), saturate=True)
-
-    _row(name, "u32 = u32, u32, u32", plain, saturated=limited, archs=archs)
-
-
-_integer_rows("v_dot4_i32_i8", 8, True, ALL)
-_integer_rows("v_dot8_i32_i4", 4, True, ALL)
-_integer_rows("v_dot4_u32_u8", 8, False, ALL)
-_integer_rows("v_dot8_u32_u4", 4, False, ALL)
-for _name, _bits in (("v_dot4c_i32_i8", 8), ("v_dot8c_i32_i4", 4)):
-    _row(
-        _name,
-        "+u32 = u32, u32",
-        lambda b, x, y, old, n=_bits: _dot(b, x, y, old, n, (True, True)),
-        archs=GFX9,
-    )
-
-
-def _mixed_signs(bits: int, saturate: bool) -> Callable[..., Any]:
-    """neg_lo tells which of the factors are signed."""
+def _mixed_signs(count: int, end: str) -> Callable[..., Any]:
+    """neg_lo tells which of the factors are signed; the result always is."""
 
     def meaning(b: Any, x: Any, y: Any, z: Any, ins: Any) -> Any:
-        signs = bool(ins.bit("neg_lo", 0)), bool(ins.bit("neg_lo", 1))
-        if saturate:
-            # The result is signed whatever the factors are.
-            wide = b.sext("i64", z)
-            pairs = zip(
-                _terms(b, x, bits, signs[0]), _terms(b, y, bits, signs[1]), strict=True
-            )
-            for first, second in pairs:
-                wide = b.add(wide, b.sext("i64", b.mul(first, second)))
-            return b.trunc("u32", b.smax(b.smin(wide, 0x7FFFFFFF), -0x80000000))
-        return _dot(b, x, y, z, bits, signs)
+        signs = "".join("ui"[ins.bit("neg_lo", index)] for index in (0, 1))
+        return _dot(count, signs, end)(b, x, y, z)
 
     return meaning
 
 
-for _name, _bits in (("v_dot4_i32_iu8", 8), ("v_dot8_i32_iu4", 4)):
+for _name, _count in (("v_dot4_i32_iu8", 4), ("v_dot8_i32_iu4", 8)):
     _row(
         _name,
         "u32 = u32, u32, u32",
-        _mixed_signs(_bits, False),
-        saturated=_mixed_signs(_bits, True),
+        _mixed_signs(_count, ""),
+        saturated=_mixed_signs(_count, "_saturated_signed"),
         archs=RDNA,
         inspects=True,
     )

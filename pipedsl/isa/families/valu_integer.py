@@ -105,8 +105,9 @@ for _sign, _signed in (("u", False), ("i", True)):
         wide = _wide(b, _low24(b, x, signed), _low24(b, y, signed), signed)
         return _saturate(b, b.add(wide, extend("u64", z)), signed)
 
-    def _mad_wide(b: Any, x: Any, y: Any, z: Any, signed: bool = _signed) -> Any:
-        return b.overflow(f"{'s' if signed else 'u'}add", _wide(b, x, y, signed), z)
+    def _mad_wide(b: Any, x: Any, y: Any, z: Any, sign: str = _sign) -> Any:
+        carry = b.function(f"mad_{sign}64_top", "u32", x, y, z)
+        return b.function(f"mad_{sign}64", "u64", x, y, z), b.ucmp("!=", carry, 0)
 
     _row(
         f"v_mul_hi_{_t}",

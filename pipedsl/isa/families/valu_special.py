@@ -15,48 +15,15 @@ def _row(names: str, signature: str, meaning: Callable[..., Any], **more: Any) -
     TABLE.add(names, signature, meaning, **{"unit": Unit.VALU, "style": "lanes", **more})
 
 
-# Transcendental. f32 inputs and results that are denormal count as zero whatever MODE says.
-_SMALLEST = 2.0**-126
-
-
-def _in_double(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
-    """`function` of doubles, on values of `kind`."""
-
-    def meaning(b: Any, x: Any) -> Any:
-        if kind == "f32":
-            x = _normal_f32(b, x)
-        value = b.fconvert(kind, function(b, b.fconvert("f64", x)))
-        return _normal_f32(b, value) if kind == "f32" else value
-
-    return meaning
-
-
-def _normal_f32(b: Any, x: Any) -> Any:
-    small = b.fcmp("<", b.fabs(x), _SMALLEST)
-    return b.select(small, b.math("copysign", b.const("f32", 0.0), x), x)
-
-
-def _reciprocal(b: Any, x: Any) -> Any:
-    return b.fdiv(1.0, x)
-
-
-def _inverse_root(b: Any, x: Any) -> Any:
-    return b.fdiv(1.0, b.math("sqrt", x))
-
-
-_FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
-    "rcp": (_reciprocal, _ULP),
-    "rsq": (_inverse_root, _ULP),
-    "sqrt": (lambda b, x: b.math("sqrt", x), _ULP),
-    "exp": (lambda b, x: b.function("exp2", "f64", x), _ULP),
-    "log": (lambda b, x: b.function("log2", "f64", x), _ULP),
-    "sin": (lambda b, x: b.function("sin_turns", "f64", x), _TURNS),
-    "cos": (lambda b, x: b.function("cos_turns", "f64", x), _TURNS),
-}
+# Transcendental, and seeds for Newton iterations
 _ABOUT = {"fidelity": Fidelity.APPROXIMATE, "unit": Unit.TRANS}
-for _name, (_function, _reason) in _FUNCTIONS.items():
+for _name in ("rcp", "rsq", "sqrt", "exp", "log", "sin", "cos"):
+    _reason = _TURNS if _name in ("sin", "cos") else _ULP
     for _t in ("f16", "f32"):
-        _meaning = _in_double(_function, _t)
+
+        def _meaning(b: Any, x: Any, name: str = _name, t: str = _t) -> Any:
+            return b.function(name, t, x)
+
         _alias = " v_rcp_iflag_f32" if (_name, _t) == ("rcp", "f32") else ""
         _row(f"v_{_name}_{_t}{_alias}", f"{_t} = {_t}", _meaning, reason=_reason, **_ABOUT)
         if _name not in ("sin", "cos"):
@@ -72,7 +39,7 @@ for _name, (_function, _reason) in _FUNCTIONS.items():
         _row(
             f"v_{_name}_f64",
             "f64 = f64",
-            _function,
+            lambda b, x, name=_name: b.function(name, "f64", x),
             reason="rounded correctly; the hardware's result is a seed for Newton iterations",
             **_ABOUT,
         )
@@ -182,5 +149,5 @@ def _cube_axis(b: Any, x: Any, y: Any, z: Any) -> Any:
     return b.fmul(b.select(on_z, z, b.select(on_y, y, x)), 2.0)
 
 
-for _name, _meaning in {"id": _cube_id, "sc": _cube_s, "tc": _cube_t, "ma": _cube_axis}.items():
-    _row(f"v_cube{_name}_f32", "f32 = f32, f32, f32", _meaning)
+for _name, _function in {"id": _cube_id, "sc": _cube_s, "tc": _cube_t, "ma": _cube_axis}.items():
+    _row(f"v_cube{_name}_f32", "f32 = f32, f32, f32", _function)

@@ -126,9 +126,7 @@ def div_fmas(b: Builder, x: ir.Value, y: ir.Value, z: ir.Value, flag: ir.Value) 
     return b.select(b.ucmp("!=", flag, 0), scaled, near)
 
 
-def _rounding_error(
-    b: Builder, x: ir.Value, y: ir.Value, z: ir.Value, near: ir.Value
-) -> ir.Value:
+def _rounding_error(b: Builder, x: ir.Value, y: ir.Value, z: ir.Value, near: ir.Value) -> ir.Value:
     """A value of the sign of ``x * y + z - near`` (error-free product and sum)."""
     product = b.fmul(x, y)
     low = b.fma(x, y, b.fneg(product))
@@ -143,9 +141,7 @@ def div_fixup(b: Builder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
     """Quotient `x` of z / y with the special cases put right."""
     kind = _KINDS[b.element(x)]
     inf = float("inf")
-    sign = b.bitcast(
-        kind.name, b.xor(b.bitcast(f"u{kind.bits}", y), b.bitcast(f"u{kind.bits}", z))
-    )
+    sign = b.bitcast(kind.name, b.xor(b.bitcast(f"u{kind.bits}", y), b.bitcast(f"u{kind.bits}", z)))
     # A refinement that failed (NaN) stands for an overflow.
     value = b.select(b.is_nan(x), inf, b.fabs(x))
     if kind.scale:

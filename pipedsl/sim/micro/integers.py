@@ -1,4 +1,4 @@
-"""Integer functions over lanes: byte permutes, sums of absolute differences, lane gathers."""
+"""Integer functions over lanes: byte permutes, absolute differences, wide products, gathers."""
 
 from __future__ import annotations
 
@@ -63,6 +63,29 @@ def lerp_u8(b: Builder, x: ir.Value, y: ir.Value, rounding: ir.Value) -> ir.Valu
         average = b.lshr(b.add(b.add(_byte(b, x, place), _byte(b, y, place)), up), 1)
         total = b.or_(total, b.shl(average, 8 * place))
     return total
+
+
+def _wide_sum(
+    signed: bool, b: Builder, x: ir.Value, y: ir.Value, z: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """64 bits of ``x * y + z``, and bit 64 of the exact sum."""
+    extend = b.sext if signed else b.zext
+    total, over = b.overflow(
+        "sadd" if signed else "uadd", b.mul(extend("u64", x), extend("u64", y)), z
+    )
+    return total, b.xor(over, b.icmp("<", total, 0)) if signed else over
+
+
+for _sign in "ui":
+
+    def _low(b: Builder, x: ir.Value, y: ir.Value, z: ir.Value, s: bool = _sign == "i") -> ir.Value:
+        return _wide_sum(s, b, x, y, z)[0]
+
+    def _top(b: Builder, x: ir.Value, y: ir.Value, z: ir.Value, s: bool = _sign == "i") -> ir.Value:
+        return b.zext("u32", _wide_sum(s, b, x, y, z)[1])
+
+    lane_function(f"mad_{_sign}64", "u64")(_low)
+    lane_function(f"mad_{_sign}64_top", "u32")(_top)
 
 
 @lane_function("gather", "u32")

@@ -6,11 +6,12 @@ The hardware's are within 1 ULP (half a ULP more for some inputs); the last bit 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from llvmlite import ir
 
-from pipedsl.sim.builder import Builder
+from pipedsl.sim.builder import DOUBLE, FLOAT, HALF, Builder
 from pipedsl.sim.micro.registry import lane_function
 
 _LN2 = math.log(2.0)
@@ -33,7 +34,6 @@ def _power_of_two(b: Builder, exponent: ir.Value) -> ir.Value:
     return b.bitcast("f64", b.shl(b.add(whole, 1023), 52))
 
 
-@lane_function("exp2", "f64")
 def exp2(b: Builder, x: ir.Value) -> ir.Value:
     """2**x for |x| that float results need; x is f64."""
     clamped = b.select(b.fcmp(">", x, -1000.0), x, -1000.0)
@@ -44,7 +44,6 @@ def exp2(b: Builder, x: ir.Value) -> ir.Value:
     return b.select(b.is_nan(x), x, value)
 
 
-@lane_function("log2", "f64")
 def log2(b: Builder, x: ir.Value) -> ir.Value:
     """log2 of a normal f64: -inf at 0, NaN below."""
     raw = b.bitcast("u64", x)
@@ -60,7 +59,6 @@ def log2(b: Builder, x: ir.Value) -> ir.Value:
     return b.select(b.fcmp_unordered("<", x, 0.0), math.nan, value)
 
 
-@lane_function("sin_turns", "f64")
 def sin_turns(b: Builder, x: ir.Value) -> ir.Value:
     """Sine of `x` turns; NaN for infinities."""
     turn = b.fsub(x, b.math("roundeven", x))
@@ -71,9 +69,44 @@ def sin_turns(b: Builder, x: ir.Value) -> ir.Value:
     return b.fmul(folded, _polynomial(b, b.fmul(folded, folded), _SIN))
 
 
-@lane_function("cos_turns", "f64")
 def cos_turns(b: Builder, x: ir.Value) -> ir.Value:
     """Cosine of `x` turns; NaN for infinities."""
     turn = b.fabs(b.fsub(x, b.math("roundeven", x)))
     folded = b.fsub(b.const("f64", 0.25), turn)
     return b.fmul(folded, _polynomial(b, b.fmul(folded, folded), _SIN))
+
+
+_NAMES = {HALF: "f16", FLOAT: "f32", DOUBLE: "f64"}
+_SMALLEST = 2.0**-126
+
+
+def _flushed(b: Builder, x: ir.Value) -> ir.Value:
+    """f32 denormals as zeros: these functions take and give none, whatever MODE says."""
+    if b.element(x) != FLOAT:
+        return x
+    small = b.fcmp("<", b.fabs(x), _SMALLEST)
+    return b.select(small, b.math("copysign", b.const("f32", 0.0), x), x)
+
+
+def _evaluate(function: Callable[..., ir.Value], b: Builder, x: ir.Value) -> ir.Value:
+    kind = _NAMES[b.element(x)]
+    wide = b.fconvert("f64", _flushed(b, x))
+    return _flushed(b, b.fconvert(kind, function(b, wide)))
+
+
+for _name, _function in (
+    ("rcp", lambda b, x: b.fdiv(1.0, x)),
+    ("rsq", lambda b, x: b.fdiv(1.0, b.math("sqrt", x))),
+    ("sqrt", lambda b, x: b.math("sqrt", x)),
+    ("exp", exp2),
+    ("log", log2),
+    ("sin", sin_turns),
+    ("cos", cos_turns),
+):
+    lane_function(_name, "")(partial(_evaluate, _function))
+
+
+@lane_function("fma", "")
+def fma(b: Builder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+    """``x * y + z`` with one rounding."""
+    return b.fma(x, y, z)

@@ -150,7 +150,7 @@ class Micro:
         self.irb.position_at_end(done)
 
 
-def micro_kernel(name: str, kinds: Callable[..., list[ir.Type]]):  # type: ignore[no-untyped-def]
+def micro_kernel(name: str, kinds: Callable[..., list[ir.Type]]):
     """Register ``body(k, *parameters)`` under `name`; `kinds(*parameters)` gives argument types."""
 
     def register(body: MicroBody) -> MicroBody:

@@ -68,7 +68,7 @@ def _argument(arg: ArgMetadata, value: Any, index: int, memory: Memory) -> bytes
 
 def _scalar(arg: ArgMetadata, value: Any, name: str) -> bytes:
     if isinstance(value, (np.generic, np.ndarray)):
-        data = np.asarray(value).tobytes()
+        data = value.tobytes()
         if len(data) != arg.size:
             raise LaunchError(f"{name} takes {arg.size} bytes, not the {len(data)} of {value!r}.")
         return data
@@ -79,8 +79,6 @@ def _scalar(arg: ArgMetadata, value: Any, name: str) -> bytes:
         if not -(1 << (bits - 1)) <= value < 1 << bits:
             raise LaunchError(f"{value} does not fit the {arg.size} bytes of {name}.")
         return (value & ((1 << bits) - 1)).to_bytes(arg.size, "little")
-    if isinstance(value, float):
-        kind = {2: np.float16, 4: np.float32, 8: np.float64}.get(arg.size)
-        if kind is not None:
-            return kind(value).tobytes()
+    if isinstance(value, float) and arg.size in (2, 4, 8):
+        return np.array(value, f"<f{arg.size}").tobytes()
     raise LaunchError(f"{name} takes a {arg.size}-byte scalar, not {value!r}.")

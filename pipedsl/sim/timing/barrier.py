@@ -25,12 +25,15 @@ class Barrier:
         wave.blocked_at = wave.pc
         self.c.store_i32(at.AT_BARRIER, wave.record, at.STATUS)
 
-    def wait(self, wave: Record) -> None:
+    def wait(self, wave: Record, index: Value, pc: Value) -> None:
         """The second half of a split barrier."""
 
         def passes() -> None:
-            wave.ready = wave.ready + self.cu.barrier_latency
-            wave.add("cycles", r.WAIT_BARRIER, self.cu.barrier_latency)
+            latency, start = self.cu.barrier_latency, wave.ready
+            self.state.log(r.STALLED, index, start, start + latency, pc, r.WAIT_BARRIER)
+            self.state.spend(pc, latency)
+            wave.add("cycles", r.WAIT_BARRIER, latency)
+            wave.ready = start + latency
 
         opened = self.state.group(wave.group_index).phase >= wave.phase
         self.c.choose(opened, passes, lambda: self.block(wave))

@@ -57,7 +57,7 @@ class Effects:
             r.PRIORITY: self._priority,
             r.SIGNAL: lambda i: self.barrier.arrive(i.wave),
             r.BARRIER: self._whole_barrier,
-            r.BARRIER_WAIT: lambda i: self.barrier.wait(i.wave),
+            r.BARRIER_WAIT: lambda i: self.barrier.wait(i.wave, i.index, i.pc),
             r.END: lambda i: self.barrier.end(i.wave, i.time),
         }
         cases = {number: (lambda f=action: f(i)) for number, action in actions.items()}

@@ -45,7 +45,7 @@ def _passes(count: int, pattern: str, archs: tuple[str, ...], source: str = _CAL
 
 _MI300 = ("gfx942",)
 _MI350 = ("gfx950",)
-_FULL = r"(f16|bf16|i8|xf32|[bf]p?8_[bf]p?8)"
+_FULL = r"(f16|bf16|i8|xf32|(fp8|bf8)_(fp8|bf8))"
 
 # The first row that matches counts.
 _RATES = (
@@ -82,7 +82,7 @@ _RATES = (
                "RDNA3 peak: 1024 operations a clock and CU"),
     MatrixRate(r"v_s?wmmac?_\w+_16x16x(16|32)_(f16|bf16)", ("gfx1201",), 16, "derived",
                "RDNA4 peak: 1024 operations a clock and CU, twice that with sparsity"),
-    MatrixRate(r"v_s?wmmac?_\w+_16x16x(16|32|64)_(iu8|iu4|[bf]p?8_[bf]p?8)", ("gfx1201",), 8, "derived",
+    MatrixRate(r"v_s?wmmac?_\w+_16x16x(16|32|64)_(iu8|iu4|(fp8|bf8)_(fp8|bf8))", ("gfx1201",), 8, "derived",
                "RDNA4 peak: 2048 8-bit operations a clock and CU"),
 )  # fmt: skip
 

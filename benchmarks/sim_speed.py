@@ -100,6 +100,7 @@ k:
 \t.section .rodata
 \t.amdhsa_kernel k
 \t\t.amdhsa_next_free_vgpr 32
+\t\t.amdhsa_float_denorm_mode_32 3
 \t\t.amdhsa_accum_offset 32
 \t\t.amdhsa_next_free_sgpr 16
 \t.end_amdhsa_kernel

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pipedsl import sim
-from pipedsl.sim.timing import TimedRun
+from pipedsl.sim.timing.result import TimedRun
 
 _REPEATS = 64
 _LDS = 32768

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class Knob:
     parse: Callable[[Any], Any]
     doc: str
 
-    @property
+    @cached_property
     def variable(self) -> str:
         """Name of the environment variable."""
         return f"PIPEDSL_{self.name.upper()}"
@@ -74,6 +75,11 @@ def _seconds(value: Any) -> float:
     return number
 
 
+@cache
+def _cpus() -> int:
+    return os.cpu_count() or 1
+
+
 KNOBS: dict[str, Knob] = {
     knob.name: knob
     for knob in (
@@ -95,7 +101,7 @@ KNOBS: dict[str, Knob] = {
         ),
         Knob("seed", lambda: 0, int, "seed of the simulator's wave scheduling"),
         Knob("check", lambda: False, _flag, "whether simulator launches look for missing waits"),
-        Knob("threads", lambda: os.cpu_count() or 1, _positive, "host threads of one simulated launch"),
+        Knob("threads", _cpus, _positive, "host threads of one simulated launch"),
     )
 }  # fmt: skip
 

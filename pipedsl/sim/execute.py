@@ -14,10 +14,12 @@ from pipedsl.isa.instruction import decode
 from pipedsl.isa.metadata import KernelMetadata
 from pipedsl.isa.operands import EXEC, M0, VCC
 from pipedsl.sim import layout as at
+from pipedsl.sim.launch import Launch
 from pipedsl.sim.memory import Memory
 from pipedsl.sim.module import Kernel
 from pipedsl.sim.reader import Program, strip_comment
-from pipedsl.sim.run import Launch, run_one
+from pipedsl.sim.run import run_one
+from pipedsl.sim.shape import GroupShape
 
 _NAME = "execute"
 
@@ -102,12 +104,13 @@ def execute(
         raise AssemblyError(f"a wave of {arch} has 1 to {size} lanes, not {active}.")
     program.kernels[_NAME] = _metadata(arch, size, lds_bytes, scratch_bytes)
     kernel = Kernel(program, _NAME, "")
-    launch = Launch(kernel, memory or Memory(), (1, 1, 1), (active, 1, 1), b"", 0, {})
+    shape = GroupShape(kernel, (active, 1, 1), 0)
+    launch = Launch(shape, memory or Memory(), (1, 1, 1), b"", {})
     group = launch.group(0)
-    record = launch.template.wave_records(group.arena)[0]
+    record = shape.wave_records(group.arena)[0]
     rows = record[at.WAVE_HEADER :].view(np.uint32).reshape(-1, size)
     scalars = record[at.SCALARS : at.WAVE_HEADER].view(np.uint32)
-    lds = group.arena[launch.template.lds_offset :][:lds_bytes]
+    lds = group.arena[shape.lds_offset :][:lds_bytes]
     rows[: kernel.wave.vgprs + kernel.wave.agprs] = 0
     lds[:] = 0
     scalars[:EXEC] = 0
@@ -133,7 +136,11 @@ def execute(
 
 
 def _fill(rows: np.ndarray, values: Mapping[int, object] | np.ndarray | None) -> None:
-    pairs = values.items() if isinstance(values, Mapping) else enumerate(() if values is None else values)
+    pairs = (
+        values.items()
+        if isinstance(values, Mapping)
+        else enumerate(() if values is None else values)
+    )
     for index, value in pairs:
         if isinstance(value, (int, np.integer)):
             rows[index] = int(value) & 0xFFFFFFFF
@@ -159,9 +166,7 @@ def _program(lines: Sequence[str], arch: str) -> Program:
     return program
 
 
-def _metadata(
-    arch: str, wave_size: int, lds_bytes: int, scratch_bytes: int
-) -> KernelMetadata:
+def _metadata(arch: str, wave_size: int, lds_bytes: int, scratch_bytes: int) -> KernelMetadata:
     agprs = 256 if get_arch(arch).has("agpr") else 0
     return KernelMetadata(
         name=_NAME, arch=arch, args=(), kernarg_size=0, lds_bytes=lds_bytes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from pipedsl.core.errors import (
 )
 from pipedsl.sim import layout as at
 from pipedsl.sim.group import Group
+from pipedsl.sim.launch import Launch
 from pipedsl.sim.stuck import Observation
-
-if TYPE_CHECKING:
-    from pipedsl.sim.run import Launch
 
 
 def raise_outcome(outcome: int, group: Group, launch: Launch, budget: int) -> NoReturn:
@@ -62,13 +60,15 @@ def _what(kind: int, address: int, width: int, launch: Launch, group: Group) -> 
         problem = (
             "is misaligned"
             if kind == at.LDS_MISALIGNED
-            else (f"is outside the workgroup's {group.template.lds_bytes} bytes")
+            else (f"is outside the workgroup's {group.shape.lds_bytes} bytes")
         )
         return f"an LDS access of {width} bytes at byte {address} {problem}"
     if kind == at.SCRATCH_BOUNDS:
         return f"a scratch access of {width} bytes at byte {address} is out of bounds"
     if kind == at.SWIZZLED:
-        return "an access through a buffer resource that swizzles, which the simulator does not have"
+        return (
+            "an access through a buffer resource that swizzles, which the simulator does not have"
+        )
     freed = launch.memory.find_freed(address)
     found = launch.memory.find(address)
     if found is None and freed is not None:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipedsl.core.errors import LaunchError, ResourceError
-from pipedsl.isa.operands import EXEC, TTMP
+from pipedsl.isa.operands import TTMP
 from pipedsl.sim import layout as at
 from pipedsl.sim.memory import Memory
-from pipedsl.sim.sgprs import initial_sgprs, mode_register
-
-if TYPE_CHECKING:
-    from pipedsl.sim.module import Kernel
-
-# Registers and LDS of a new wave are undefined; a NaN pattern makes a read of them visible.
-UNDEFINED = 0xFFC0FFEE
+from pipedsl.sim.sgprs import initial_sgprs
+from pipedsl.sim.shape import GroupShape
 
 
 class GroupTemplate:
@@ -26,94 +19,42 @@ class GroupTemplate:
 
     Attributes
     ----------
-    waves : int
-        Waves of a workgroup.
+    shape : GroupShape
+    memory : Memory
+    table : numpy.ndarray
+        Allocations that the workgroups see.
+    sgprs : numpy.ndarray
+        uint32, the first scalar registers of every wave.
+    workgroup_sgpr : dict of int to int
+        Axis of the workgroup id to the SGPR that holds it.
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        memory: Memory,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        kernarg: bytes,
-        lds_bytes: int,
+        self, shape: GroupShape, memory: Memory, grid: tuple[int, int, int], kernarg: bytes
     ) -> None:
-        self.kernel = kernel
+        self.shape = shape
         self.memory = memory
-        self.wave = kernel.wave
-        self.items = block[0] * block[1] * block[2]
-        _check_block(kernel, self.items)
-        self.waves = -(-self.items // self.wave.lanes)
-        meta = kernel.metadata
-        self.lds_bytes = meta.lds_bytes + lds_bytes
-        if self.lds_bytes > kernel.arch.lds_bytes:
-            raise ResourceError(
-                f"{kernel.name} needs {self.lds_bytes} bytes of LDS, {kernel.arch.name} has "
-                f"{kernel.arch.lds_bytes}."
-            )
-        self.scratch_lane_bytes = meta.scratch_bytes
-        waves_end = at.GROUP_HEADER + self.waves * self.wave.bytes
-        self.lds_offset = waves_end
-        self.scratch_offset = _align(waves_end + self.lds_bytes)
-        scratch = self.waves * self.wave.lanes * self.scratch_lane_bytes
-        self.nbytes = _align(self.scratch_offset + scratch)
+        kernel = shape.kernel
         # Runtimes give whole 64-byte lines, and LLVM reads past the last argument within one.
         segment = kernarg + bytes(-len(kernarg) % 64 or (0 if kernarg else 64))
         self._mapped = [memory.map(np.frombuffer(segment, np.uint8), "kernarg")]
-        if meta.descriptor.get("user_sgpr_dispatch_ptr"):
-            self._mapped.append(memory.map(_dispatch_packet(grid, block), "dispatch packet"))
+        if kernel.metadata.descriptor.get("user_sgpr_dispatch_ptr"):
+            packet = _dispatch_packet(grid, shape.block)
+            self._mapped.append(memory.map(packet, "dispatch packet"))
         self.table = memory.table
         if kernel.program.data:
             self._map_data()
+        self.table_address = self.table.ctypes.data
         addresses = {"kernarg": self._mapped[0], "packet": self._mapped[-1]}
-        self.sgprs, self.workgroup_sgpr = initial_sgprs(kernel, addresses, kernarg)
-        self.image = self._image(block)
-        self.free: list[np.ndarray] = []
+        self.sgprs, self.workgroup_sgpr = initial_sgprs(
+            kernel.metadata, kernel.arch, addresses, kernarg
+        )
 
     def _map_data(self) -> None:
         """Constant data sits at a fixed address, so this launch gets a table of its own."""
         self.table = self.memory.table.copy()
-        self._data = np.frombuffer(bytes(self.kernel.program.data), np.uint8)
+        self._data = np.frombuffer(bytes(self.shape.kernel.program.data), np.uint8)
         self.table[at.DATA_SLOT] = (self._data.ctypes.data, self._data.nbytes)
-
-    def _image(self, block: tuple[int, int, int]) -> np.ndarray:
-        image = aligned(self.nbytes)
-        image[:].view(np.uint32)[:] = UNDEFINED
-        waves = self.wave_records(image)
-        waves[:, : at.WAVE_HEADER] = 0
-        scalars = waves[:, at.SCALARS : at.WAVE_HEADER].view(np.uint32)
-        scalars[:, : len(self.sgprs)] = self.sgprs
-        lanes = self.wave.lanes
-        ids = np.arange(self.waves * lanes)
-        active = (ids < self.items).reshape(self.waves, lanes)
-        bits = np.packbits(active, axis=1, bitorder="little")
-        waves[:, at.SCALARS + EXEC * 4 : at.SCALARS + EXEC * 4 + lanes // 8] = bits
-        x, rest = ids % block[0], ids // block[0]
-        packed = x | (rest % block[1]) << 10 | (rest // block[1]) << 20
-        start = self.wave.vgpr(0)
-        waves[:, start : start + self.wave.row].view(np.uint32)[:] = packed.reshape(
-            self.waves, lanes
-        )
-        waves[:, at.WAVE_INDEX : at.WAVE_INDEX + 4].view(np.uint32)[:, 0] = np.arange(self.waves)
-        waves[:, at.MODE : at.MODE + 4].view(np.uint32)[:, 0] = mode_register(self.kernel.metadata)
-        if self.kernel.arch.generation == 12:
-            scalars[:, TTMP + 8] = np.arange(self.waves) << 25
-        return image
-
-    def wave_records(self, arena: np.ndarray) -> np.ndarray:
-        """The waves' records of an arena, one row each."""
-        body = arena[at.GROUP_HEADER : self.lds_offset]
-        return body.reshape(self.waves, self.wave.bytes)
-
-    def arena(self) -> np.ndarray:
-        """A fresh copy of the initial state."""
-        try:
-            arena = self.free.pop()
-        except IndexError:
-            arena = aligned(self.nbytes)
-        arena[:] = self.image
-        return arena
 
     def close(self) -> None:
         """Unmap what the launch mapped."""
@@ -125,30 +66,26 @@ class Group:
     """One workgroup: its arena and how far it is."""
 
     def __init__(self, template: GroupTemplate, ids: tuple[int, int, int], entry: int) -> None:
+        shape = template.shape
         self.template = template
+        self.shape = shape
         self.ids = ids
-        self.arena = template.arena()
+        self.arena = shape.arena()
         self.pointer = self.arena.ctypes.data
-        self._i32 = self.arena[: at.GROUP_HEADER].view(np.int32)
-        self._i64 = self.arena[: at.GROUP_HEADER].view(np.int64)
+        fields = memoryview(self.arena[: at.GROUP_HEADER])
+        self._i32, self._i64 = fields.cast("i"), fields.cast("q")
         header = self._i64
-        header[:] = 0
-        header[at.LDS_POINTER // 8] = self.pointer + template.lds_offset
-        header[at.LDS_BYTES // 8] = template.lds_bytes
-        header[at.SLOT_TABLE // 8] = template.table.ctypes.data
+        header[at.LDS_POINTER // 8] = self.pointer + shape.lds_offset
+        header[at.SLOT_TABLE // 8] = template.table_address
         header[at.SLOT_COUNT // 8] = len(template.table)
-        header[at.WAVE_STRIDE // 8] = template.wave.bytes
         header[at.ENTRY // 8] = entry
-        header[at.SCRATCH_POINTER // 8] = self.pointer + template.scratch_offset
-        header[at.SCRATCH_LANE_BYTES // 8] = template.scratch_lane_bytes
-        header[at.WAVE_LANES // 8] = template.wave.lanes
-        self._i32[at.WAVES // 4] = self._i32[at.LIVE // 4] = template.waves
+        header[at.SCRATCH_POINTER // 8] = self.pointer + shape.scratch_offset
         self._place_ids()
 
     def _place_ids(self) -> None:
-        waves = self.template.wave_records(self.arena)
-        scalars = waves[:, at.SCALARS : at.WAVE_HEADER].view(np.uint32)
-        if self.template.kernel.arch.generation == 12:
+        scalars = self.shape.scalars(self.arena)
+        scalars[:, : len(self.template.sgprs)] = self.template.sgprs
+        if self.shape.kernel.arch.generation == 12:
             x, y, z = self.ids
             scalars[:, TTMP + 9] = x
             scalars[:, TTMP + 7] = y | z << 16
@@ -186,12 +123,12 @@ class Group:
 
     def wave_header(self, index: int) -> np.ndarray:
         """The header of one wave's record as bytes."""
-        return self.template.wave_records(self.arena)[index, : at.WAVE_HEADER]
+        return self.shape.wave_records(self.arena)[index, : at.WAVE_HEADER]
 
     @property
     def memory(self) -> np.ndarray:
         """LDS and scratch as bytes; a view."""
-        return self.arena[self.template.lds_offset :]
+        return self.arena[self.shape.lds_offset :]
 
     def status(self, index: int) -> int:
         """What a wave does, as in `layout`."""
@@ -203,11 +140,11 @@ class Group:
 
     def runnable(self) -> set[int]:
         """Waves that have not ended and are not at a barrier."""
-        return {w for w in range(self.template.waves) if self.status(w) == at.READY}
+        return {w for w in range(self.shape.waves) if self.status(w) == at.READY}
 
     def states(self) -> np.ndarray:
         """A copy of all that decides what the waves do next, except memory: one row each."""
-        records = self.template.wave_records(self.arena).copy()
+        records = self.shape.wave_records(self.arena).copy()
         records[:, at.FUEL : at.FUEL + 8] = 0
         return records
 
@@ -226,26 +163,7 @@ class Group:
 
     def recycle(self) -> None:
         """Give the arena back."""
-        self.template.free.append(self.arena)
-
-
-def aligned(nbytes: int) -> np.ndarray:
-    """`nbytes` uninitialised bytes that start on a 64-byte boundary."""
-    raw = np.empty(nbytes + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + nbytes]
-
-
-def _align(value: int) -> int:
-    return -(-value // 64) * 64
-
-
-def _check_block(kernel: Kernel, items: int) -> None:
-    limit = kernel.metadata.max_block or kernel.arch.max_block
-    if items > limit:
-        raise LaunchError(
-            f"{kernel.name} was compiled for at most {limit} work-items, not {items}."
-        )
+        self.shape.recycle(self.arena)
 
 
 def _dispatch_packet(grid: tuple[int, int, int], block: tuple[int, int, int]) -> np.ndarray:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pipedsl.core.arch import Arch, get_arch
-from pipedsl.core.cache import FileCache, content_key
+from pipedsl.core.cache import content_key
 from pipedsl.core.config import config
-from pipedsl.core.errors import AssemblyError, LaunchError
-from pipedsl.isa.instruction import Instruction
-from pipedsl.isa.metadata import KernelMetadata
-from pipedsl.sim import micro
+from pipedsl.core.errors import LaunchError
 from pipedsl.sim.arguments import pack_arguments
-from pipedsl.sim.jit import Linked, host
-from pipedsl.sim.layout import WaveLayout
+from pipedsl.sim.launch import Launch
+from pipedsl.sim.loaded import LoadedKernel
 from pipedsl.sim.memory import Memory
 from pipedsl.sim.reader import Program, read_program
-from pipedsl.sim.run import Launch, RunStats, run
-from pipedsl.sim.sgprs import mode_register
-from pipedsl.sim.timing import TimedProgram, run_timed
-from pipedsl.sim.translator import ENTRY_SYMBOL, Translator
-from pipedsl.sim.version import FINGERPRINT
+from pipedsl.sim.run import RunStats, run
+from pipedsl.sim.shape import GroupShape
+from pipedsl.sim.timing.program import TimedProgram
+from pipedsl.sim.timing.run import run_timed
+
+_SHAPES = 8  # blocks whose initial state a kernel keeps
 
 
 @dataclass(frozen=True)
@@ -68,88 +62,13 @@ def load_assembly(text: str) -> Module:
     return Module(program.arch, kernels)
 
 
-@dataclass(frozen=True)
-class Code:
-    """A translated kernel in this process.
-
-    Attributes
-    ----------
-    linked : Linked
-    resume : tuple of int
-        As in `Translation`.
-    """
-
-    linked: Linked
-    resume: tuple[int, ...]
-
-    @property
-    def address(self) -> int:
-        """Where the kernel starts."""
-        return self.linked.address
-
-
-class Kernel:
+class Kernel(LoadedKernel):
     """One kernel of a module."""
 
     def __init__(self, program: Program, name: str, text_key: str) -> None:
-        self.name = name
-        self.program = program
-        self.metadata: KernelMetadata = program.kernels[name]
-        _check(self.metadata, self.arch)
-        self._text_key = text_key
-        self._lock = threading.Lock()
-        self._code: dict[tuple[str, type[Translator]], Code] = {}
+        super().__init__(program, name, text_key)
         self._timed: TimedProgram | None = None
-
-    @property
-    def arch(self) -> Arch:
-        """The target."""
-        return get_arch(self.program.arch)
-
-    @property
-    def instructions(self) -> Sequence[Instruction]:
-        """The text's instructions, with line, source line, operands and unit."""
-        return self.program.instructions
-
-    @cached_property
-    def wave(self) -> WaveLayout:
-        """Registers of one wave."""
-        meta = self.metadata
-        total = max(meta.descriptor.get("next_free_vgpr", 0), meta.vgpr_count, 1)
-        if self.arch.has("agpr"):
-            vgprs = meta.descriptor.get("accum_offset", total)
-            return WaveLayout(meta.wave_size, vgprs, max(total - vgprs, 0))
-        return WaveLayout(meta.wave_size, total, 0)
-
-    def code(self, translator: type[Translator] = Translator) -> Code:
-        """The kernel as `translator` makes it, from memory, disk or the translator."""
-        matrix = config.matrix
-        with self._lock:
-            if (matrix, translator) not in self._code:
-                self._code[matrix, translator] = self._link(matrix, translator)
-            return self._code[matrix, translator]
-
-    def _link(self, matrix: str, translator: type[Translator]) -> Code:
-        cache = FileCache("sim")
-        variant = f"{matrix} {translator.__name__}"
-        key = content_key(self._text_key, self.name, variant, FINGERPRINT, host().key("", 0))
-        found = cache.get(key) if self._text_key else None
-        if found is None:
-            entry, mode = self.program.labels[self.name], mode_register(self.metadata)
-            translation = translator(self.program, entry, self.wave, mode, matrix).run()
-            image = host().compile(translation.text, 0)
-            parts = (list(translation.micros.items()), translation.resume)
-            header = json.dumps(parts).encode()
-            if self._text_key:
-                cache.put(key, len(header).to_bytes(4, "little") + header + image)
-            micros, resume = translation.micros, translation.resume
-        else:
-            size = int.from_bytes(found[:4], "little")
-            listed, resume = json.loads(found[4 : 4 + size])
-            micros = {name: tuple(parts) for name, parts in listed}
-            image = found[4 + size :]
-        imports = {name: micro.address(parts) for name, parts in micros.items()}
-        return Code(host().link(image, ENTRY_SYMBOL, imports), tuple(resume))
+        self._shapes: dict[tuple[tuple[int, int, int], int], GroupShape] = {}
 
     def run(
         self,
@@ -198,13 +117,23 @@ class Kernel:
         if timing and check:
             raise LaunchError("a launch is checked or timed.", fix="run it twice.")
         checked = not timing and (config.check if check is None else check)
-        launch = Launch(self, memory, grid, block, kernarg, lds_bytes, sources or {}, checked)
+        shape = self._shape(block, lds_bytes)
+        launch = Launch(shape, memory, grid, kernarg, sources or {}, checked)
         if timing:
             budget = config.step_budget if step_budget is None else step_budget
             if self._timed is None:
                 self._timed = TimedProgram(self)
             return run_timed(launch, self._timed, workgroups, budget)
         return run(launch, workgroups, step_budget, seed)
+
+    def _shape(self, block: tuple[int, int, int], lds_bytes: int) -> GroupShape:
+        key = block, lds_bytes
+        found = self._shapes.get(key)
+        if found is None:
+            if len(self._shapes) >= _SHAPES:
+                self._shapes.clear()
+            found = self._shapes[key] = GroupShape(self, block, lds_bytes)
+        return found
 
     def launch(
         self,
@@ -241,33 +170,6 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<sim.Kernel {self.name} for {self.program.arch}>"
-
-
-_SCRATCH_LIMIT = 1 << 20  # bytes per lane; more is no program but a damaged number
-
-
-def _check(meta: KernelMetadata, arch: Arch) -> None:
-    """Refuse sizes that the target does not have before memory is reserved for them."""
-    limits = (
-        ("VGPRs", max(meta.descriptor.get("next_free_vgpr", 0), meta.vgpr_count), arch.max_vgprs),
-        ("VGPRs before the AGPRs", meta.descriptor.get("accum_offset", 0), 256),
-        ("bytes of LDS", meta.lds_bytes, arch.lds_bytes),
-        ("bytes of scratch a lane", meta.scratch_bytes, _SCRATCH_LIMIT),
-        ("bytes of arguments", meta.kernarg_size, 1 << 16),
-        ("user SGPRs", meta.descriptor.get("user_sgpr_count", 0), 32),
-        ("preloaded SGPRs", meta.descriptor.get("user_sgpr_kernarg_preload_length", 0), 16),
-    )
-    for what, value, limit in limits:
-        if not 0 <= value <= limit:
-            raise AssemblyError(f"kernel {meta.name} asks for {value} {what}, {arch.name} has {limit}.")
-    if meta.wave_size != arch.wave_size:
-        raise AssemblyError(
-            f"kernel {meta.name} is for waves of {meta.wave_size} lanes; the simulator runs "
-            f"{arch.name} with {arch.wave_size}."
-        )
-    for arg in meta.args:
-        if arg.offset < 0 or arg.size < 1 or arg.offset + arg.size > meta.kernarg_size:
-            raise AssemblyError(f"kernel {meta.name}: an argument lies outside the kernarg segment.")
 
 
 def _triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:

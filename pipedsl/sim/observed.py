@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pipedsl.core.config import config
 from pipedsl.core.errors import SimulationError
@@ -18,12 +16,8 @@ from pipedsl.sim.events.feed import Feed
 from pipedsl.sim.events.stream import EventStream
 from pipedsl.sim.faults import raise_outcome
 from pipedsl.sim.group import Group
-from pipedsl.sim.memory import Memory
-from pipedsl.sim.run import Launch
+from pipedsl.sim.launch import Launch
 from pipedsl.sim.stuck import Observation, probe
-
-if TYPE_CHECKING:
-    from pipedsl.sim.module import Kernel
 
 _SLICE_STEPS = 20_000  # short, so that workgroups take turns
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -47,20 +41,13 @@ class Observed:
 
 
 def observe(
-    kernel: Kernel,
-    memory: Memory,
-    grid: tuple[int, int, int],
-    block: tuple[int, int, int],
-    kernarg: bytes,
+    launch: Launch,
     *,
-    lds_bytes: int = 0,
     seed: int = 0,
     workgroups: int | None = None,
     step_budget: int | None = None,
-    sources: Mapping[str, str] | None = None,
 ) -> Observed:
     """Run the first `workgroups` workgroups (all by default) with the checker looking on."""
-    launch = Launch(kernel, memory, grid, block, kernarg, lds_bytes, sources or {})
     count = launch.total if workgroups is None else min(workgroups, launch.total)
     run = _Run(launch, count, seed, config.step_budget if step_budget is None else step_budget)
     error: SimulationError | None = None

@@ -5,26 +5,21 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError, SimulationError
 from pipedsl.core.findings import Finding, IdleWait
 from pipedsl.sim import layout as at
 from pipedsl.sim import micro
-from pipedsl.sim.checked.area import QUIET_ROUNDS, Area, Checker
-from pipedsl.sim.checked.translator import CheckedTranslator
+from pipedsl.sim.checked.area import QUIET_ROUNDS, Area
 from pipedsl.sim.faults import raise_outcome
-from pipedsl.sim.group import Group, GroupTemplate
-from pipedsl.sim.memory import Memory
+from pipedsl.sim.group import Group
+from pipedsl.sim.launch import Launch
 from pipedsl.sim.stuck import Observation, probe
-
-if TYPE_CHECKING:
-    from pipedsl.sim.module import Kernel
-    from pipedsl.sim.timing.result import TimedRun
+from pipedsl.sim.timing.result import TimedRun
 
 _SLICE_STEPS = 2_000_000  # short enough that Ctrl-C is answered at once
 _RESIDENT = 64  # workgroups in flight, so that workgroups may wait for each other
@@ -56,36 +51,6 @@ class RunStats:
     timed: TimedRun | None = None
 
 
-class Launch:
-    """A kernel with everything that one launch adds."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        memory: Memory,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        kernarg: bytes,
-        lds_bytes: int,
-        sources: Mapping[str, str],
-        checked: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.memory = memory
-        self.grid = grid
-        self.sources = sources
-        self.code = kernel.code(CheckedTranslator) if checked else kernel.code()
-        self.template = GroupTemplate(kernel, memory, grid, block, kernarg, lds_bytes)
-        self.checker = Checker(kernel, self.template, sources) if checked else None
-        self.total = grid[0] * grid[1] * grid[2]
-
-    def group(self, index: int) -> Group:
-        """Workgroup number `index`, ready to run."""
-        x, rest = index % self.grid[0], index // self.grid[0]
-        ids = (x, rest % self.grid[1], rest // self.grid[1])
-        return Group(self.template, ids, self.code.address)
-
-
 def run(
     launch: Launch,
     workgroups: Sequence[int] | None,
@@ -111,7 +76,7 @@ def run(
     finally:
         launch.template.close()
     idle = launch.checker.idle_waits() if launch.checker else ()
-    waves = len(ids) * launch.template.waves
+    waves = len(ids) * launch.shape.waves
     return RunStats(pool.instructions, len(ids), waves, pool.findings(), idle)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipedsl.core.arch import Arch
 from pipedsl.isa.metadata import KernelMetadata
 from pipedsl.sim import layout
-
-if TYPE_CHECKING:
-    from pipedsl.sim.module import Kernel
 
 # In the order in which the hardware packs them (LLVM AMDGPUUsage, initial kernel state).
 _USER = (
@@ -32,10 +29,10 @@ _PRIVATE_RESOURCE = (
 
 
 def initial_sgprs(
-    kernel: Kernel, addresses: Mapping[str, int], kernarg: bytes
+    metadata: KernelMetadata, arch: Arch, addresses: Mapping[str, int], kernarg: bytes
 ) -> tuple[np.ndarray, dict[int, int]]:
     """User SGPRs, and where each axis of the workgroup id goes (axis to SGPR; none on gfx12)."""
-    descriptor = kernel.metadata.descriptor
+    descriptor = metadata.descriptor
     values: list[int] = []
     for name, dwords in _USER:
         if not descriptor.get(name):
@@ -44,7 +41,7 @@ def initial_sgprs(
             "user_sgpr_private_segment_buffer": _PRIVATE_RESOURCE,
             "user_sgpr_kernarg_segment_ptr": addresses["kernarg"],
             "user_sgpr_dispatch_ptr": addresses["packet"],
-            "user_sgpr_private_segment_size": kernel.metadata.scratch_bytes,
+            "user_sgpr_private_segment_size": metadata.scratch_bytes,
         }.get(name, 0)
         values += [(word >> 32 * i) & 0xFFFFFFFF for i in range(dwords)]
     preload = descriptor.get("user_sgpr_kernarg_preload_length", 0)
@@ -54,7 +51,7 @@ def initial_sgprs(
     count = max(descriptor.get("user_sgpr_count", len(values)), len(values))
     values += [0] * (count - len(values))
     axes: dict[int, int] = {}
-    if kernel.arch.generation < 12:
+    if arch.generation < 12:
         for axis, name in enumerate(_SYSTEM):
             if descriptor.get(name, axis == 0):
                 axes[axis] = count

@@ -98,17 +98,13 @@ def width(kind: str) -> int:
     return {"half": 16, "float": 32, "double": 64}[str(element)]
 
 
-def _lane_value(
-    m: Machine, ins: Instruction, slot: Slot, operand: Operand, index: int
-) -> ir.Value:
+def _lane_value(m: Machine, ins: Instruction, slot: Slot, operand: Operand, index: int) -> ir.Value:
     if f"src{index}_sel" in ins.modifiers:
         return sdwa_source(m, ins, slot, operand, index)
     if index == 0 and has_dpp(ins):
         return dpp_source(m, ins, slot, operand)
     if width(slot.type) == 16 and ins.bit("op_sel", index) and isinstance(operand.value, Reg):
-        return m.b.bitcast(
-            slot.type, m.b.trunc("u16", m.b.lshr(m.read_lanes(operand, "u32"), 16))
-        )
+        return m.b.bitcast(slot.type, m.b.trunc("u16", m.b.lshr(m.read_lanes(operand, "u32"), 16)))
     return m.read_lanes(operand, slot.type)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +24,7 @@ from pipedsl.sim.events.emit import EventTranslator
 from pipedsl.sim.events.polls import find_comparisons
 from pipedsl.sim.events.stream import Event, EventStream
 from pipedsl.sim.group import Group
-
-if TYPE_CHECKING:
-    from pipedsl.sim.run import Launch
+from pipedsl.sim.launch import Launch
 
 _ROUNDS = 16  # turns of every wave in which its state must come back
 Enter = Callable[[int, None], int]
@@ -121,7 +118,7 @@ class Observation:
 
     def error(self) -> DeadlockError:
         """Who waits for what."""
-        waits = tuple(self._wait(wave) for wave in range(self.group.template.waves))
+        waits = tuple(self._wait(wave) for wave in range(self.group.shape.waves))
         found = Deadlock(waits, tuple(self.kernel.program.rings))
         error = DeadlockError(
             f"{self.kernel.name}: workgroup {self.group.ids}: {found.message()}",

@@ -12,8 +12,7 @@ from kernels import kernel_text
 from pipedsl import sim
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError, MemoryFault, StepBudgetExceeded, TargetError
-from pipedsl.sim.timing import constants
-from pipedsl.sim.timing.constants import Constant, constant, find_constant
+from pipedsl.sim.timing.constants import Constant, constant, constants, find_constant
 from pipedsl.sim.timing.result import PLACES
 from pipedsl.sim.timing.spins import find_spins
 

@@ -9,7 +9,7 @@ import numpy as np
 from kernels import kernel_text
 from pipedsl import sim
 from pipedsl.core.arch import get_arch
-from pipedsl.sim.timing import TimedRun
+from pipedsl.sim.timing.result import TimedRun
 
 
 def timed(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +13,8 @@ from pipedsl.sim import micro
 from pipedsl.sim.checked import layout as c
 from pipedsl.sim.checked.findings import idle_waits, render
 from pipedsl.sim.checked.layout import AreaLayout
-
-if TYPE_CHECKING:
-    from pipedsl.sim.group import Group, GroupTemplate
-    from pipedsl.sim.module import Kernel
+from pipedsl.sim.group import Group
+from pipedsl.sim.shape import GroupShape
 
 # Turns of the scheduler that an operation may stay in flight: a power of two, less one.
 _FIXED_LATENESS, _SEEDED_LATENESS = 3, 15
@@ -32,10 +29,10 @@ class Checker:
     findings : list of Finding
     """
 
-    def __init__(self, kernel: Kernel, template: GroupTemplate, sources: Mapping[str, str]) -> None:
-        self.kernel = kernel
+    def __init__(self, shape: GroupShape, sources: Mapping[str, str]) -> None:
+        self.kernel = kernel = shape.kernel
         self.sources = sources
-        self.layout = AreaLayout(kernel.wave, template.waves)
+        self.layout = AreaLayout(kernel.wave, shape.waves)
         code = kernel.instructions
         self.lines = np.array([ins.line for ins in code], np.int32)
         self.useful = np.zeros(len(code), np.uint16)
@@ -117,7 +114,7 @@ class Area:
         for table in (c.CLOCKS, c.CLOCKS + 8):
             place = self._places[table]
             self.bytes[place + 8 : place + 16] = 0xFF  # the lowest address of no words
-        records = group.template.wave_records(group.arena)
+        records = group.shape.wave_records(group.arena)
         for wave in range(lay.waves):
             start = c.HEADER + wave * lay.record
             self.bytes[start : start + lay.logs] = 0

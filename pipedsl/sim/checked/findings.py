@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,7 @@ from pipedsl.isa.counters import queues, wait_limits
 from pipedsl.isa.instruction import Instruction
 from pipedsl.sim.checked import layout as c
 from pipedsl.sim.layout import WaveLayout
-
-if TYPE_CHECKING:
-    from pipedsl.sim.module import Kernel
+from pipedsl.sim.loaded import LoadedKernel
 
 _CODES = {
     c.READ_EARLY: "C110", c.OVERWRITTEN_EARLY: "C111", c.LDS_UNWRITTEN: "C120",
@@ -25,7 +22,7 @@ _CODES = {
 
 
 def render(
-    record: np.ndarray, kernel: Kernel, ids: tuple[int, int, int], sources: Mapping[str, str]
+    record: np.ndarray, kernel: LoadedKernel, ids: tuple[int, int, int], sources: Mapping[str, str]
 ) -> Finding:
     """The finding that a record of `layout` stands for."""
 
@@ -114,7 +111,7 @@ def wait_text(arch: Arch, limits: Mapping[str, int]) -> str:
 
 
 def idle_waits(
-    kernel: Kernel, useful: np.ndarray, sources: Mapping[str, str]
+    kernel: LoadedKernel, useful: np.ndarray, sources: Mapping[str, str]
 ) -> tuple[IdleWait, ...]:
     """Fields of executed waits that proved nothing, from the bits that the waits left."""
     idle = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pipedsl.checker import events as ev
 from pipedsl.checker.detector import Detector
 from pipedsl.checker.findings import Findings, Program
@@ -16,9 +14,7 @@ from pipedsl.sim.checked.findings import source_location, wait_text
 from pipedsl.sim.events import layout as e
 from pipedsl.sim.events.polls import find_comparisons
 from pipedsl.sim.events.stream import Event
-
-if TYPE_CHECKING:
-    from pipedsl.sim.run import Launch
+from pipedsl.sim.launch import Launch
 
 _BITS = ((c.READ, ev.READ), (c.WRITE, ev.WRITE), (c.ATOMIC, ev.ATOMIC))
 
@@ -36,7 +32,7 @@ class Feed:
     def __init__(self, launch: Launch, groups: int) -> None:
         kernel = launch.kernel
         self._code = kernel.instructions
-        self._waves = launch.template.waves
+        self._waves = launch.shape.waves
         of_arch = queues(kernel.arch)
         numbers = {name: number for number, name in enumerate(of_arch)}
         sites = [self._site(ins, launch, numbers) for ins in self._code]

@@ -10,7 +10,8 @@ import numpy as np
 
 from pipedsl.sim import layout as at
 from pipedsl.sim.events import layout as e
-from pipedsl.sim.group import Group, aligned
+from pipedsl.sim.group import Group
+from pipedsl.sim.shape import aligned
 
 _BYTES = 1 << 20
 _DRAIN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)

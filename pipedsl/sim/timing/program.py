@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pipedsl.sim.loaded import Code, LoadedKernel
 from pipedsl.sim.sgprs import mode_register
 from pipedsl.sim.timing import records as r
 from pipedsl.sim.timing.row import Target
 from pipedsl.sim.timing.spins import Spin, find_spins
 from pipedsl.sim.timing.tables import Tables, build_tables
 from pipedsl.sim.timing.translation import TimedTranslator
-
-if TYPE_CHECKING:
-    from pipedsl.sim.module import Code, Kernel
 
 
 class TimedProgram:
@@ -33,7 +29,7 @@ class TimedProgram:
         For an instruction that the model has no row for.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: LoadedKernel) -> None:
         self.kernel = kernel
         program = kernel.program
         self.entry = program.labels[kernel.name]

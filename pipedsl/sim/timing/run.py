@@ -11,7 +11,8 @@ from pipedsl.isa.occupancy import Occupancy, occupancy
 from pipedsl.sim import layout as at
 from pipedsl.sim.faults import raise_outcome
 from pipedsl.sim.group import Group
-from pipedsl.sim.run import Launch, RunStats, run
+from pipedsl.sim.launch import Launch
+from pipedsl.sim.run import RunStats, run
 from pipedsl.sim.timing import records as r
 from pipedsl.sim.timing.constants import find_constant
 from pipedsl.sim.timing.program import TimedProgram
@@ -48,14 +49,14 @@ def run_timed(
         instructions += run(launch, ids[resident:], budget, None).instructions
     else:
         launch.template.close()
-    waves = len(ids) * launch.template.waves
+    waves = len(ids) * launch.shape.waves
     return RunStats(instructions, len(ids), waves, timed=timed)
 
 
 def _occupancy(launch: Launch) -> Occupancy:
-    kernel, template = launch.kernel, launch.template
+    kernel, shape = launch.kernel, launch.shape
     return occupancy(
-        kernel.metadata, kernel.arch, template.items, template.lds_bytes - kernel.metadata.lds_bytes
+        kernel.metadata, kernel.arch, shape.items, shape.lds_bytes - kernel.metadata.lds_bytes
     )
 
 

@@ -11,6 +11,7 @@ from pipedsl.sim import layout as at
 from pipedsl.sim import micro
 from pipedsl.sim.group import Group
 from pipedsl.sim.timing import records as r
+from pipedsl.sim.timing import scheduler as _scheduler  # noqa: F401  (registers its micro-kernel)
 from pipedsl.sim.timing.constants import Used
 from pipedsl.sim.timing.program import TimedProgram
 
@@ -49,7 +50,7 @@ class ComputeUnit:
         self.program = program
         self.used = Used(program.kernel.arch.name)
         self.simds = self.used("simds") * cus
-        per_group = groups[0].template.waves
+        per_group = groups[0].shape.waves
         code = program.kernel.program.instructions
         self.counts, self.spent, self.stalls, self.conflicts = np.zeros((4, len(code)), np.int64)
         self.log = np.zeros((_LOG + _SPARE, r.LOG_SIZE), np.int64)
@@ -120,11 +121,11 @@ class ComputeUnit:
         header[at.TRACE // 8] = self.trace.ctypes.data
         self.groups[index, r.GROUP_FIELDS["live"]] = waves
         self.groups[index, r.GROUP_FIELDS["waves"]] = waves
-        records = group.template.wave_records(group.arena)
+        records = group.shape.wave_records(group.arena)
         records[:, at.PC : at.PC + 4].view(np.int32)[:] = self.program.entry
         for wave in range(waves):
             number = index * waves + wave
-            start = group.pointer + at.GROUP_HEADER + wave * group.template.wave.bytes
+            start = group.pointer + at.GROUP_HEADER + wave * group.shape.wave.bytes
             values = {
                 "group": group.pointer, "record": start, "state": r.RUNNING,
                 "pc": self.program.entry, "simd": number % self.simds, "group_index": index,

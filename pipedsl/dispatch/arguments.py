@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,14 +60,17 @@ Fields = Callable[[int, Sequence[int], Sequence[int]], tuple[int, ...]]
 
 def array_fields(parameter: Parameter) -> Fields:
     """Function of address, shape and strides that gives the kernarg fields of `parameter`."""
-    picks = []
+    axes = parameter.ndim
+    places = []
     for part in parameter.parts:
         what, _, axis = part.partition(".")
-        picks.append((("pointer", "shape", "stride").index(what), int(axis or 0)))
+        start = {"pointer": 0, "shape": 1, "stride": 1 + axes}[what]
+        places.append(start + int(axis or 0))
+    pick = operator.itemgetter(*places)
 
     def fields(address: int, shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-        sources = ((address,), shape, strides)
-        return tuple([sources[what][axis] for what, axis in picks])
+        picked = pick((address, *shape, *strides))
+        return picked if len(places) > 1 else (picked,)
 
     return fields
 

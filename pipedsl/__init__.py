@@ -38,7 +38,14 @@ if TYPE_CHECKING:
         UnsupportedInstruction,
     )
     from pipedsl.dispatch import CompiledKernel, Kernel, device_function, pipelined_kernel
-    from pipedsl.pipeline import AmdCounterBackend, PipelineBackend
+    from pipedsl.pipeline import (
+        AmdCounterBackend,
+        PipelineBackend,
+        ProducerConsumerPipeline,
+        Roles,
+        SingleCounterSync,
+        SplitCounterSync,
+    )
     from pipedsl.runtime import (
         DeviceArray,
         device_array,
@@ -75,7 +82,14 @@ _HOMES = {
         "UnsupportedInstruction",
     ),
     "pipedsl.dispatch": ("CompiledKernel", "Kernel", "device_function", "pipelined_kernel"),
-    "pipedsl.pipeline": ("AmdCounterBackend", "PipelineBackend"),
+    "pipedsl.pipeline": (
+        "AmdCounterBackend",
+        "PipelineBackend",
+        "ProducerConsumerPipeline",
+        "Roles",
+        "SingleCounterSync",
+        "SplitCounterSync",
+    ),
     "pipedsl.runtime": (
         "DeviceArray",
         "device_array",
@@ -108,9 +122,13 @@ __all__ = [
     "MemoryFault",
     "PipedslError",
     "PipelineBackend",
+    "ProducerConsumerPipeline",
     "ProtocolError",
     "ResourceError",
+    "Roles",
     "SimulationError",
+    "SingleCounterSync",
+    "SplitCounterSync",
     "StepBudgetExceeded",
     "TargetError",
     "ToolchainMissing",

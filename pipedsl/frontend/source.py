@@ -12,6 +12,7 @@ from typing import Any
 from pipedsl.core.errors import KernelSyntaxError, SourceLocation
 from pipedsl.frontend.fingerprint import fingerprint
 from pipedsl.frontend.syntax import SyntaxCheck
+from pipedsl.target.scopes import remember
 
 
 class KernelSource:
@@ -66,6 +67,7 @@ class KernelSource:
         file_lines = linecache.getlines(function.__code__.co_filename)
         self = cls(function, lines, "".join(file_lines))
         self._check(file_lines, is_kernel)
+        remember(function, self.text)
         return self
 
     def _check(self, file_lines: list[str], is_kernel: bool) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from pipedsl.core.errors import KernelSyntaxError, SourceLocation
+from pipedsl.target.scopes import LEAVING_FIX, leaving_message, ways_out
 
 _LOOP = "use a for loop."
 _FLAT = "move it to a function decorated with @pipedsl.device_function."
@@ -14,7 +15,6 @@ _UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("try/except is not supported in kernels.", "kernels have no exceptions; use if."),
     ast.Raise: ("raise is not supported in kernels.", "kernels have no exceptions; use if."),
     ast.Assert: ("assert is not supported in kernels.", "check arguments before the launch."),
-    ast.With: ("with is not supported in kernels.", "call the functions one after the other."),
     ast.Yield: ("yield is not supported in kernels.", _LOOP),
     ast.YieldFrom: ("yield is not supported in kernels.", _LOOP),
     ast.Await: ("await is not supported in kernels.", "use gpu.barrier() to wait."),
@@ -92,6 +92,8 @@ class SyntaxCheck:
                 raise self._error(node, "a kernel returns nothing.", "write results to an array.")
             if isinstance(node, ast.Call):
                 self._check_call(node)
+            if isinstance(node, ast.With):
+                self._check_block(node)
 
     def _check_parameters(self, args: ast.arguments) -> None:
         for star in (args.vararg, args.kwarg):
@@ -109,6 +111,11 @@ class SyntaxCheck:
             raise self._error(
                 node, "star arguments are not supported in kernels.", "write each argument out."
             )
+
+    def _check_block(self, block: ast.With) -> None:
+        for leaving, word in ways_out(block):
+            message = leaving_message(block, word, block.lineno + self._shift)
+            raise self._error(leaving, message, LEAVING_FIX)
 
     def _error(self, node: ast.AST, message: str, fix: str) -> KernelSyntaxError:
         line = getattr(node, "lineno", 1) + self._shift

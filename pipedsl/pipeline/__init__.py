@@ -2,5 +2,20 @@
 
 from pipedsl.pipeline.backend import PipelineBackend
 from pipedsl.pipeline.counter import AmdCounterBackend, CounterHandle
+from pipedsl.pipeline.pipeline import ProducerConsumerPipeline
+from pipedsl.pipeline.roles import Role, Roles
+from pipedsl.pipeline.stage import ConsumerStage, ProducerStage
+from pipedsl.pipeline.tile_sync import SingleCounterSync, SplitCounterSync
 
-__all__ = ["AmdCounterBackend", "CounterHandle", "PipelineBackend"]
+__all__ = [
+    "AmdCounterBackend",
+    "ConsumerStage",
+    "CounterHandle",
+    "PipelineBackend",
+    "ProducerConsumerPipeline",
+    "ProducerStage",
+    "Role",
+    "Roles",
+    "SingleCounterSync",
+    "SplitCounterSync",
+]

@@ -53,7 +53,7 @@ class AmdCounterBackend:
         ``np.int64``, or ``np.int32`` for 2^31 - 1 arrivals per slot at most.
     """
 
-    BarrierStorage = np.int64
+    BarrierStorage: Any = np.int64
     Handle = CounterHandle
 
     def __init__(
@@ -77,7 +77,7 @@ class AmdCounterBackend:
         self.producer_arrivals = producer_arrivals
         self.consumer_arrivals = consumer_arrivals
         self.counters = counters
-        self.counter = counter
+        self.BarrierStorage = counter
         gpu.declare_ring(counters, num_stages, producer_arrivals, consumer_arrivals)
 
     @staticmethod
@@ -135,7 +135,7 @@ class AmdCounterBackend:
 
     def _full_threshold(self, phase: int) -> Any:
         laps = np.uint32(phase) + np.uint32(1)
-        return self.counter(laps * np.uint32(self.producer_arrivals))
+        return self.BarrierStorage(laps * np.uint32(self.producer_arrivals))
 
     def _empty_threshold(self, phase: int) -> Any:
         gpu.static_check(
@@ -144,7 +144,7 @@ class AmdCounterBackend:
             "start producers at phase 1.",
         )
         laps = np.uint32(phase) - np.uint32(1)
-        return self.counter(laps * np.uint32(self.consumer_arrivals))
+        return self.BarrierStorage(laps * np.uint32(self.consumer_arrivals))
 
     def arrive_full(self, stage: int) -> None:
         """Count this wave in at the full signal of slot `stage`."""

@@ -72,7 +72,7 @@ class Group:
         self.ids = ids
         self.arena = shape.arena()
         self.pointer = self.arena.ctypes.data
-        fields = memoryview(self.arena[: at.GROUP_HEADER])
+        fields = self.arena[: at.GROUP_HEADER].data
         self._i32, self._i64 = fields.cast("i"), fields.cast("q")
         header = self._i64
         header[at.LDS_POINTER // 8] = self.pointer + shape.lds_offset

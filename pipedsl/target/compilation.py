@@ -17,6 +17,7 @@ from pipedsl.target.composites import Array, LocalArray, Method, Object
 from pipedsl.target.diagnosis import innermost, user_error
 from pipedsl.target.function import DeviceFunction, translate, translate_init
 from pipedsl.target.inference import Inferer, TypingContext
+from pipedsl.target.linear import check_linear
 from pipedsl.target.local import setitem as local_setitem
 from pipedsl.target.lowering import Lowering
 from pipedsl.target.members import attribute, has_init, not_callable
@@ -185,6 +186,7 @@ class Compilation:
             else:
                 func_ir = translate(function, named)
             variables, return_type, operations = Inferer(self.context, func_ir).run(named)
+            check_linear(func_ir, variables, function)
         except errors.NumbaError as error:
             raise innermost(error, function) from None
         return TypedFunction(

@@ -14,6 +14,7 @@ from numba.core.types import Type
 
 from pipedsl.core.errors import KernelError
 from pipedsl.target.pruning import prune
+from pipedsl.target.scopes import expand
 from pipedsl.target.unrolling import unroll
 
 SELF = "self@"
@@ -49,8 +50,7 @@ class DeviceFunction:
 
 def translate(function: Any, args: dict[str, Type]) -> ir.FunctionIR:
     """Numba IR of a Python function, in SSA form, without branches that `args` rule out."""
-    identity = _identity(function)
-    func_ir = _interpret(identity)
+    func_ir = _interpret(_identity(expand(function)))
     unroll(func_ir, args)
     return _to_ssa(func_ir, args)
 

@@ -19,7 +19,8 @@ from pipedsl.target.operations import (
     implements,
     known,
 )
-from pipedsl.target.types import LDS, SCALARS, Constant, memory_type
+from pipedsl.target.types import LDS, SCALARS, Constant, constant, dtype_name, memory_type
+from pipedsl.target.vector_type import VectorType
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
@@ -66,6 +67,13 @@ def constant_shape(shape: types.Type, what: str) -> tuple[int, ...]:
             )
         sizes.append(int(kind.value))
     return tuple(sizes)
+
+
+@implements(gpu.size_of)
+def _size_of(compilation: Compilation, kind: types.Type) -> Operation:
+    if isinstance(kind, Constant) and isinstance(kind.value, VectorType):
+        return known(constant(kind.value.nbytes))
+    return known(constant(DTYPES[dtype_name(dtype_of(kind))].bytes))
 
 
 def dtype_of(dtype: types.Type) -> types.Type:

@@ -14,7 +14,6 @@ CASES = {
     "try": ("try:\n    x = 1\nexcept ValueError:\n    x = 2", "try/except is not supported", 2),
     "raise": ("raise ValueError", "raise is not supported", 2),
     "assert": ("assert out", "assert is not supported", 2),
-    "with": ("with out:\n    pass", "with is not supported", 2),
     "yield": ("x = 1\nyield x", "yield is not supported", 3),
     "list comprehension": ("x = [i for i in range(4)]", "comprehensions are not supported", 2),
     "generator": ("x = sum(i for i in out)", "comprehensions are not supported", 2),

@@ -1,0 +1,153 @@
+"""``with`` blocks of a kernel, rewritten before Numba sees the function.
+
+``with X as name: BODY`` becomes ``name = X; name.__enter__(); BODY; name.__exit__()``: kernels have
+no exceptions, so a block is left at its end or not at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import linecache
+import textwrap
+import types
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from pipedsl.core.errors import KernelSyntaxError, SourceLocation
+
+_OPCODES = frozenset(("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL"))
+_captured: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+_expanded: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def remember(function: Any, text: str) -> None:
+    """Use `text`, the source as it was at decoration, when `function` is expanded."""
+    _captured[function] = text
+
+
+def expand(function: Any) -> Any:
+    """`function` with its ``with`` blocks written out; itself where it has none."""
+    if not any(inst.opname in _OPCODES for inst in dis.get_instructions(function)):
+        return function
+    if function not in _expanded:
+        _expanded[function] = _rewritten(function)
+    return _expanded[function]
+
+
+def ways_out(block: ast.With) -> Iterator[tuple[ast.stmt, str]]:
+    """Statements that leave `block` before its end, each with the word for it."""
+    yield from _ways_out(block.body, in_loop=False)
+
+
+def _ways_out(body: list[ast.stmt], *, in_loop: bool) -> Iterator[tuple[ast.stmt, str]]:
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            yield statement, "return"
+        elif isinstance(statement, ast.Break) and not in_loop:
+            yield statement, "break"
+        elif isinstance(statement, ast.Continue) and not in_loop:
+            yield statement, "continue"
+        loop = in_loop or isinstance(statement, (ast.For, ast.While))
+        yield from _ways_out(getattr(statement, "body", []), in_loop=loop)
+        yield from _ways_out(getattr(statement, "orelse", []), in_loop=in_loop)
+
+
+LEAVING_FIX = "let the block end, or acquire the stage without with and release it."
+
+
+def leaving_message(block: ast.With, word: str, line: int) -> str:
+    """What is wrong with a statement that leaves `block`, which begins at `line` of the file."""
+    target = block.items[-1].optional_vars
+    name = repr(target.id) if isinstance(target, ast.Name) else "the stage"
+    return f"{word} leaves the with block of {name} (line {line}) before its end."
+
+
+class _Expansion(ast.NodeTransformer):
+    def __init__(self, filename: str) -> None:
+        self._filename = filename
+        self._count = 0
+
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        for leaving, word in ways_out(node):
+            raise KernelSyntaxError(
+                leaving_message(node, word, node.lineno),
+                fix=LEAVING_FIX,
+                where=SourceLocation(self._filename, leaving.lineno),
+            )
+        body: list[ast.stmt] = []
+        for statement in node.body:
+            replaced = self.visit(statement)
+            body += replaced if isinstance(replaced, list) else [replaced]
+        for item in reversed(node.items):
+            body = self._entered(item, node, body)
+        return body
+
+    def _entered(self, item: ast.withitem, node: ast.With, body: list[ast.stmt]) -> list[ast.stmt]:
+        target = item.optional_vars
+        if target is not None and not isinstance(target, ast.Name):
+            raise KernelSyntaxError(
+                "with takes one name after as.", where=SourceLocation(self._filename, node.lineno)
+            )
+        self._count += 1
+        name = target.id if target is not None else f"stage_{self._count}"
+        acquire = ast.Assign([ast.Name(name, ast.Store())], item.context_expr)
+        lines: list[ast.stmt] = [acquire, _call(name, "__enter__"), *body, _call(name, "__exit__")]
+        for statement in (lines[0], lines[1], lines[-1]):
+            ast.copy_location(statement, node)
+            statement.end_lineno = node.lineno  # CPython places a method call on its last line
+            ast.fix_missing_locations(statement)
+        return lines
+
+
+def _call(name: str, method: str) -> ast.Expr:
+    return ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [], []))
+
+
+def _rewritten(function: Any) -> Any:
+    code = function.__code__
+    text = _captured.get(function)
+    if text is None:
+        linecache.checkcache(code.co_filename)
+        text = inspect.getsource(function)
+    definition = ast.parse(textwrap.dedent(text)).body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    ast.increment_lineno(definition, code.co_firstlineno - 1)
+    definition.decorator_list = []
+    definition.args.defaults = []
+    definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
+    definition = _Expansion(code.co_filename).visit(definition)
+    # Free variables stay free when an enclosing function has them.
+    enclosing = ast.FunctionDef(
+        "enclosing", _parameters(code.co_freevars), [definition], [], lineno=1, col_offset=0
+    )
+    if hasattr(enclosing, "type_params"):
+        enclosing.type_params = []
+    module = ast.fix_missing_locations(ast.Module([enclosing], []))
+    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
+    inner = _constant_code(_constant_code(compiled, "enclosing"), function.__name__)
+    inner = inner.replace(co_firstlineno=code.co_firstlineno)
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    made = types.FunctionType(
+        inner,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple(cells[name] for name in inner.co_freevars),
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__module__ = function.__module__
+    made.__qualname__ = function.__qualname__
+    return made
+
+
+def _parameters(names: tuple[str, ...]) -> ast.arguments:
+    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+
+
+def _constant_code(code: types.CodeType, name: str) -> types.CodeType:
+    found = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+    assert isinstance(found, types.CodeType)
+    return found

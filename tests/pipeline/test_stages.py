@@ -1,0 +1,230 @@
+"""Stages are acquired and released exactly once; what breaks that is refused with its line."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from pipedsl import (
+    AmdCounterBackend,
+    KernelSyntaxError,
+    ProducerConsumerPipeline,
+    ProtocolError,
+    device_function,
+    pipelined_kernel,
+)
+
+
+def never_released(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_producer()  # here
+    out[0] = stage.index()
+
+
+def never_named(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    pipe.acquire_consumer()  # here
+
+
+def released_on_one_path(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_producer()  # here
+    if n > 1:
+        stage.commit()
+
+
+def acquired_again_in_a_loop(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    for _ in range(n):
+        stage = pipe.acquire_consumer()  # here
+        out[0] = stage.index()
+
+
+def released_twice(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_consumer()
+    stage.release()
+    stage.release()  # here
+
+
+def released_in_its_block(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    with pipe.consume() as stage:  # here
+        stage.release()
+
+
+def used_after_release(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_consumer()
+    stage.release()
+    out[0] = stage.index()  # here
+
+
+def used_after_its_block(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    with pipe.produce() as stage:
+        pass
+    out[0] = stage.index()  # here
+
+
+def used_without_a_block(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.produce()
+    out[0] = stage.index()  # here
+
+
+def renamed(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_consumer()
+    other = stage
+    other.release()
+    out[0] = stage.index()  # here
+
+
+@device_function
+def give_back(stage):
+    stage.release()  # here
+
+
+def released_by_another_function(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_consumer()
+    give_back(stage)
+
+
+CASES = [
+    (never_released, r"'stage' \(line {acquired}\) is never released\."),
+    (never_named, r"a stage \(line {acquired}\) is never released\."),
+    (released_on_one_path, r"'stage' \(line {acquired}\) is not released on every path\."),
+    (acquired_again_in_a_loop, r"'stage' \(line {acquired}\) is never released\."),
+    (released_twice, r"'stage' \(line {acquired}\) is released twice\."),
+    (released_in_its_block, r"'stage' \(line {acquired}\) is released twice\."),
+    (used_after_release, r"'stage' \(line {acquired}\) is used after its release\."),
+    (used_after_its_block, r"'stage' \(line {acquired}\) is used after its release\."),
+    (used_without_a_block, r"'stage' \(line {acquired}\) is used outside a with block\."),
+    (renamed, r"'(stage|other)' \(line {acquired}\) is used after its release\."),
+    (
+        released_by_another_function,
+        r"'stage' .* is released in a function that was only given it\.",
+    ),
+]
+
+
+def line_with(function, part: str) -> int:
+    lines, first = inspect.getsourcelines(function)
+    return next(first + i for i, text in enumerate(lines) if part in text)
+
+
+@pytest.mark.parametrize(("function", "message"), CASES, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_stage_is_released_exactly_once(function, message: str) -> None:
+    if function is released_by_another_function:
+        acquired, here = 0, line_with(give_back.function, "# here")
+    else:
+        acquiring = ".produce()" if ".produce()" in inspect.getsource(function) else "acquire_"
+        acquiring = ".consume()" if ".consume()" in inspect.getsource(function) else acquiring
+        acquired, here = line_with(function, acquiring), line_with(function, "# here")
+    with pytest.raises(ProtocolError, match=message.format(acquired=acquired)) as caught:
+        pipelined_kernel(function).compile(np.zeros(1, np.int32), np.int32(3), arch="gfx942")
+    assert caught.value.where.line == here
+    assert caught.value.fix
+
+
+def returns(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    with pipe.consume() as stage:
+        if n > 1:
+            return  # here
+        out[0] = stage.index()
+
+
+def breaks(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    for _ in range(n):
+        with pipe.consume() as stage:
+            if stage.index() > 1:
+                break  # here
+
+
+def continues(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    while n > 0:
+        with pipe.consume() as stage:
+            if stage.index() > 1:
+                continue  # here
+
+
+@pytest.mark.parametrize(
+    ("function", "word"), [(returns, "return"), (breaks, "break"), (continues, "continue")]
+)
+def test_nothing_jumps_out_of_a_block(function, word: str) -> None:
+    message = rf"{word} leaves the with block of 'stage' \(line \d+\) before its end\."
+    with pytest.raises(KernelSyntaxError, match=message) as caught:
+        pipelined_kernel(function)
+    assert caught.value.where.line == line_with(function, "# here")
+
+
+class Drain:
+    """A user's undecorated class: its methods are checked when they are compiled."""
+
+    def __init__(self, pipe):
+        self.pipe = pipe
+
+    def all(self, out, n):
+        for i in range(n):
+            with self.pipe.consume() as stage:
+                if i > 2:
+                    break  # here
+                out[i] = stage.index()
+
+
+def test_nothing_jumps_out_of_a_block_in_a_method() -> None:
+    def kernel(out, n):
+        Drain(ProducerConsumerPipeline(AmdCounterBackend(2))).all(out, n)
+
+    with pytest.raises(KernelSyntaxError, match="break leaves the with block of 'stage'") as caught:
+        pipelined_kernel(kernel).compile(np.zeros(1, np.int32), np.int32(3), arch="gfx942")
+    assert caught.value.where.line == line_with(Drain.all, "# here")
+
+
+def test_a_loop_in_a_block_may_be_left() -> None:
+    @pipelined_kernel
+    def kernel(out, n):
+        pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+        pipe.init()
+        with pipe.produce():
+            for i in range(n):
+                if i == 2:
+                    break
+                out[i] = i + 1
+
+    out = np.zeros(4, np.int32)
+    kernel[1, 64](out, 4)
+    assert out.tolist() == [1, 2, 0, 0]
+
+
+def test_closed_over_values_and_defaults_survive_the_rewriting() -> None:
+    stages, scale = 2, 3
+
+    @device_function
+    def fill(pipe, out, factor=scale, *, offset=4):
+        with pipe.produce() as stage, pipe.consume_explicit():
+            out[stage.index()] = factor * scale + offset + stages
+
+    @pipelined_kernel
+    def kernel(out):
+        first = ProducerConsumerPipeline(AmdCounterBackend(stages))
+        first.init()
+        with first.produce() as outer:
+            out[2] = outer.index() + 1
+        with first.consume() as inner:
+            out[3] = inner.index() + 2
+        with first.produce():
+            pass
+        fill_position = first
+        fill(fill_position, out, offset=5)
+
+    out = np.zeros(4, np.int32)
+    kernel[1, 64](out)
+    assert out.tolist() == [9 + 5 + 2, 0, 1, 2]

@@ -1,20 +1,22 @@
 """Values that are released exactly once on every path, such as a stage of a pipeline.
 
 After types are known, the uses of each such value are followed through the function's control flow.
+Conditions are not understood: a path that is in the code counts as taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, ClassVar
 
 from numba.core import ir, types
 
 from pipedsl.core.errors import ProtocolError
 from pipedsl.target.composites import Object
+from pipedsl.target.dataflow import phi_copies
 from pipedsl.target.operations import TypeMismatch
+from pipedsl.target.ownership import OPEN, Ownership, State
 
 
 class Linear:
@@ -29,27 +31,15 @@ class Linear:
     RELEASES: ClassVar[frozenset[str]] = frozenset()
 
 
-class State(Enum):
-    """What has happened to a value."""
-
-    MADE = "made"  # by a call that is meant for a with block, not entered yet
-    HELD = "held"
-    RELEASED = "released"
-
-
-States = dict[str, frozenset[State]]
-
-
 @dataclass(frozen=True)
 class _Origin:
     """Where a value was acquired."""
 
     name: str
-    line: int
     loc: ir.Loc
 
     def __str__(self) -> str:
-        return f"{self.name} (line {self.line})"
+        return f"{self.name} (line {self.loc.line})"
 
 
 def check_linear(
@@ -77,182 +67,178 @@ class _Check:
         self._blocks = func_ir.blocks
         self._types = variables
         self._function = function
+        self._released: set[str] = set()  # values, on some path
+        self._copies: dict[str, str] = {}
+        self._acquired: dict[str, State] = {}
         self._origins: dict[str, _Origin] = {}
-        self._lent: set[str] = set()
-        self._released: set[str] = set()  # on some path
-        self._aliases = self._find_aliases()
+        for inst in self._assignments():
+            self._classify(inst.target.name, inst.value, inst.loc)
+        copies = phi_copies(self._blocks)
+        self._moves = {
+            (label, target): self._moves_to(target, copies[label])
+            for label in self._blocks
+            for target in self._blocks[label].terminator.get_targets()
+        }
+        self._name_origins()
 
     def run(self) -> None:
-        """Follow the states to a fixed point, then look at every use."""
-        entry = min(self._blocks)
-        incoming: dict[int, States] = {entry: {}}
-        pending = [entry]
+        """Follow the values to a fixed point, then look at every use."""
+        incoming = {min(self._blocks): Ownership()}
+        pending = list(incoming)
         while pending:
             label = pending.pop()
-            states = dict(incoming[label])
+            state = incoming[label].copy()
             for inst in self._blocks[label].body:
-                self._step(inst, states)
+                self._step(inst, state)
             for target in self._blocks[label].terminator.get_targets():
+                arriving = state.copy()
+                arriving.move(self._moves[label, target])
                 known = incoming.get(target)
-                merged = _merge(known or {}, states)
+                merged = arriving if known is None else known.joined(arriving)
                 if merged != known:
                     incoming[target] = merged
                     pending.append(target)
         for label in sorted(incoming):
-            states = dict(incoming[label])
+            state = incoming[label]
             for inst in self._blocks[label].body:
-                for complaint in self._complaints(inst, states):
+                for complaint in self._complaints(inst, state):
                     raise complaint
-                self._step(inst, states)
+                self._step(inst, state)
+            for target in self._blocks[label].terminator.get_targets():
+                for value in state.overwritten(self._moves[label, target]):
+                    raise self._not_released(value)
 
-    def _find_aliases(self) -> dict[str, set[str]]:
-        """For each variable the acquisitions that it may name."""
-        aliases: dict[str, set[str]] = {}
-        sources: dict[str, list[str]] = {}
-        for inst in self._assignments():
-            name = inst.target.name
-            if _linear(self._types[name]) is None:
-                continue
-            value = inst.value
-            if isinstance(value, ir.Var):
-                sources[name] = [value.name]
-            elif isinstance(value, ir.Expr) and value.op == "phi":
-                sources[name] = [v.name for v in value.incoming_values if isinstance(v, ir.Var)]
-            elif isinstance(value, ir.Expr) and value.op == "cast":
-                sources[name] = [value.value.name]
-            else:
-                aliases[name] = {name}
-                self._origins[name] = _Origin("a stage", inst.loc.line, inst.loc)
-                if isinstance(value, ir.Arg):
-                    self._lent.add(name)
-        changed = True
-        while changed:
-            changed = False
-            for name, origins in sources.items():
-                found = set().union(*(aliases.get(origin, set()) for origin in origins))
-                if found != aliases.get(name, set()):
-                    aliases[name] = found
-                    changed = True
-        self._name_origins(aliases)
-        return aliases
-
-    def _name_origins(self, aliases: Mapping[str, set[str]]) -> None:
-        for name, origins in aliases.items():
-            shown = name.partition("~")[0].partition(".")[0]
-            for origin in origins if not shown.startswith(("$", "self@")) else ():
-                old = self._origins[origin]
-                self._origins[origin] = _Origin(repr(shown), old.line, old.loc)
+    # What the variables are
 
     def _assignments(self) -> Iterator[ir.Assign]:
         for block in self._blocks.values():
             for inst in block.body:
-                if isinstance(inst, ir.Assign):
+                if isinstance(inst, ir.Assign) and _linear(self._types[inst.target.name]):
                     yield inst
 
-    def _acquires(self, inst: ir.Stmt) -> str | None:
-        """The acquisition that `inst` is."""
-        if isinstance(inst, ir.Assign) and inst.target.name in self._origins:
-            return str(inst.target.name)
-        return None
+    def _classify(self, name: str, value: Any, loc: ir.Loc) -> None:
+        """Copies name what another variable names; a value in a tuple or a field is not followed."""
+        if isinstance(value, ir.Var):
+            self._copies[name] = value.name
+        elif isinstance(value, ir.Expr) and value.op == "cast":
+            self._copies[name] = value.value.name
+        elif isinstance(value, ir.Expr) and value.op == "call":
+            scoped = self._types[name].fields.get("scoped")
+            self._acquired[name] = State.MADE if getattr(scoped, "value", False) else State.HELD
+            self._origins[name] = _Origin("a stage", loc)
+        elif isinstance(value, ir.Arg) and not self._is_own_method(self._types[name]):
+            self._acquired[name] = State.LENT
+            self._origins[name] = _Origin("a stage", loc)
 
-    def _access(self, inst: ir.Stmt) -> tuple[set[str], str, type[Linear]] | None:
-        """Acquisitions whose attribute `inst` reads, the attribute, and their class."""
+    def _is_own_method(self, ty: types.Type) -> bool:
+        return getattr(ty.cls, self._function.__name__, None) is self._function
+
+    def _root(self, name: str) -> str:
+        while name in self._copies:
+            name = self._copies[name]
+        return name
+
+    def _moves_to(self, target: int, copies: list[tuple[str, ir.Var]]) -> list[tuple[str, str]]:
+        phis = {
+            inst.target.name
+            for inst in self._blocks[target].find_insts(ir.Assign)
+            if isinstance(inst.value, ir.Expr) and inst.value.op == "phi"
+        }
+        return [
+            (phi, self._root(source.name))
+            for phi, source in copies
+            if phi in phis and _linear(self._types[phi])
+        ]
+
+    def _name_origins(self) -> None:
+        """Values are called as the user calls them; one that was moved, after its first line."""
+        for name in self._copies:
+            self._call(self._root(name), name)
+        changed = True
+        while changed:
+            changed = False
+            for moves in self._moves.values():
+                for phi, source in moves:
+                    new, old = self._origins.get(source), self._origins.get(phi)
+                    if new is not None and (old is None or new.loc.line < old.loc.line):
+                        self._origins[phi] = new
+                        changed = True
+        for name in list(self._origins):
+            self._call(name, name)
+
+    def _call(self, value: str, name: str) -> None:
+        shown = name.partition("~")[0].partition(".")[0]
+        if value in self._origins and not shown.startswith(("$", "self@")):
+            self._origins[value] = _Origin(repr(shown), self._origins[value].loc)
+
+    # What the instructions do
+
+    def _access(self, inst: ir.Stmt) -> tuple[str, str, type[Linear]] | None:
+        """The variable whose attribute `inst` reads, the attribute, and the value's class."""
         if not (isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr)):
             return None
         expr = inst.value
         cls = _linear(self._types[expr.value.name]) if expr.op == "getattr" else None
-        if cls is None:
-            return None
-        return self._aliases.get(expr.value.name, set()), expr.attr, cls
+        return None if cls is None else (self._root(expr.value.name), expr.attr, cls)
 
-    def _given_away(self, inst: ir.Stmt) -> set[str]:
-        """Acquisitions that `inst` stores in a tuple or returns: their fate is decided there."""
+    def _given_away(self, inst: ir.Stmt) -> list[str]:
+        """Variables that `inst` stores in a tuple or returns: their fate is decided elsewhere."""
         if isinstance(inst, ir.Return):
-            values = [inst.value]
-        elif isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr):
-            values = list(inst.value.items) if inst.value.op == "build_tuple" else []
-        else:
-            values = []
-        return set().union(*(self._aliases.get(value.name, set()) for value in values))
+            return [self._root(inst.value.name)]
+        if isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr):
+            items = inst.value.items if inst.value.op == "build_tuple" else ()
+            return [self._root(item.name) for item in items]
+        return []
 
-    def _step(self, inst: ir.Stmt, states: States) -> None:
-        origin = self._acquires(inst)
-        if origin is not None:
-            states[origin] = frozenset({self._first_state(inst)})
-        for given in self._given_away(inst):
-            states.pop(given, None)
+    def _step(self, inst: ir.Stmt, state: Ownership) -> None:
+        if isinstance(inst, ir.Assign) and inst.target.name in self._acquired:
+            state.acquire(inst.target.name, self._acquired[inst.target.name])
+        state.forget(self._given_away(inst))
         access = self._access(inst)
         if access is None:
             return
-        origins, name, cls = access
-        for origin in origins & states.keys():
-            if name in cls.RELEASES:
-                states[origin] = frozenset({State.RELEASED})
-                self._released.add(origin)
-            elif name == "__enter__":
-                states[origin] = frozenset({State.HELD})
+        variable, name, cls = access
+        if name in cls.RELEASES:
+            self._released |= state.of(variable)
+            state.put(variable, State.RELEASED)
+        elif name == "__enter__":
+            state.put(variable, State.HELD)
 
-    def _first_state(self, inst: ir.Assign) -> State:
-        ty = self._types[inst.target.name]
-        scoped = ty.fields.get("scoped")
-        entered = inst.target.name in self._lent or not getattr(scoped, "value", False)
-        return State.HELD if entered else State.MADE
-
-    def _complaints(self, inst: ir.Stmt, states: States) -> Iterator[TypeMismatch]:
-        origin = self._acquires(inst)
-        if origin is not None and State.HELD in states.get(origin, ()):
-            yield self._not_released(origin)
+    def _complaints(self, inst: ir.Stmt, state: Ownership) -> Iterator[TypeMismatch]:
+        if isinstance(inst, ir.Assign) and inst.target.name in self._acquired:
+            if state.states.get(inst.target.name, frozenset()) & OPEN:
+                yield self._not_released(inst.target.name)
         access = self._access(inst)
         if access is not None:
-            yield from self._wrong_access(inst, states, *access)
+            variable, name, cls = access
+            for value in sorted(state.of(variable)):
+                yield from self._wrong_access(inst.loc, value, state.states[value], name, cls)
         if isinstance(inst, ir.Return):
-            given = self._given_away(inst)
-            for origin in sorted(states.keys() - given - self._lent):
-                if states[origin] & {State.HELD, State.MADE}:
-                    yield self._not_released(origin)
+            state = state.copy()
+            state.forget(self._given_away(inst))
+            yield from (self._not_released(v) for v, s in sorted(state.states.items()) if s & OPEN)
 
     def _wrong_access(
-        self, inst: ir.Stmt, states: States, origins: set[str], name: str, cls: type[Linear]
+        self, loc: ir.Loc, value: str, states: frozenset[State], name: str, cls: type[Linear]
     ) -> Iterator[TypeMismatch]:
-        for origin in sorted(origins & states.keys()):
-            what, state = self._origins[origin], states[origin]
-            if origin in self._lent and name in cls.RELEASES and not self._is_own_method(cls):
-                yield _error(
-                    inst.loc,
-                    f"{what} is released in a function that was only given it.",
-                    "release it where it is acquired.",
-                )
-            if State.MADE in state and name != "__enter__":
-                yield _error(
-                    inst.loc,
-                    f"{what} is used outside a with block.",
-                    "write `with ... as stage:`, or call the pipeline's acquire_ method.",
-                )
-            if State.RELEASED not in state:
-                continue
-            if name in cls.RELEASES:
-                yield _error(
-                    inst.loc, f"{what} is released twice.", "release it once; a with block does it."
-                )
-            yield _error(
-                inst.loc, f"{what} is used after its release.", "use it before, or acquire anew."
-            )
+        what, releases = self._origins[value], name in cls.RELEASES
+        if State.LENT in states and releases:
+            message = f"{what} is released in a function that was only given it."
+            yield _error(loc, message, "release it where it is acquired.")
+        if State.MADE in states and name != "__enter__":
+            fix = "write `with ... as stage:`, or call the pipeline's acquire_ method."
+            yield _error(loc, f"{what} is used outside a with block.", fix)
+        if State.RELEASED in states and releases:
+            fix = "release it once; a with block does it."
+            yield _error(loc, f"{what} is released twice.", fix)
+        if State.RELEASED in states:
+            fix = "use it before, or acquire anew."
+            yield _error(loc, f"{what} is used after its release.", fix)
 
-    def _is_own_method(self, cls: type[Linear]) -> bool:
-        return getattr(cls, self._function.__name__, None) is self._function
-
-    def _not_released(self, origin: str) -> TypeMismatch:
-        what = self._origins[origin]
-        how = "not released on every path" if origin in self._released else "never released"
+    def _not_released(self, value: str) -> TypeMismatch:
+        what = self._origins[value]
+        how = "not released on every path" if value in self._released else "never released"
         return _error(what.loc, f"{what} is {how}.", "call release(), or use a with block.")
-
-
-def _merge(first: States, second: States) -> States:
-    empty: frozenset[State] = frozenset()
-    return {
-        name: first.get(name, empty) | second.get(name, empty)
-        for name in first.keys() | second.keys()
-    }
 
 
 def _error(loc: ir.Loc, message: str, fix: str) -> TypeMismatch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,6 +80,7 @@ def _is_static_range(inst: ir.Assign) -> bool:
 class _Unroller:
     def __init__(self, blocks: Blocks) -> None:
         self._next_label = max(blocks)
+        self._uses = _occurrences(blocks)
         self._definitions: dict[str, list[ir.Assign]] = {}
         for inst in _assignments(blocks):
             self._definitions.setdefault(inst.target.name, []).append(inst)
@@ -93,13 +95,13 @@ class _Unroller:
     def _expand(self, blocks: Blocks, loop: _StaticLoop, known: Mapping[str, Any]) -> None:
         header = blocks.pop(loop.header)
         body = {label: blocks.pop(label) for label in loop.body}  # in flow order, entry first
-        temporaries = {loop.item, *_temporaries(body)}
+        private = {loop.item, *self._private(body, loop.first)}
         starts = [self._label() for _ in loop.values]
         for position, value in enumerate(loop.values):
             following = (*starts, loop.exit)[position + 1]
             labels = {label: self._label() for label in body}
             labels[loop.header] = following
-            names = {name: _renamed(name, self._label()) for name in temporaries}
+            names = {name: self._renamed(header.scope, name, loop.loc) for name in private}
             region = {
                 labels[label]: _copy_block(block, labels, names) for label, block in body.items()
             }
@@ -199,6 +201,26 @@ class _Unroller:
             if callee in (min, max, len, int):
                 return callee(*(self._evaluate(arg.name, known) for arg in node.args))
         raise _Unknown
+
+    def _private(self, body: Blocks, first: int) -> set[str]:
+        """Variables that no iteration shares with another, or with the rest: each copy of the
+        body gets its own.
+
+        Shared names would be variables with one definition per copy, which cost SSA form dearly.
+        """
+        assigned = {inst.target.name for inst in _assignments(body)}
+        inside = _occurrences(body)
+        carried = _live_at(body, first)
+        return {
+            name
+            for name in assigned - carried
+            if name.startswith("$") or inside[name] == self._uses[_original(name)]
+        }
+
+    def _renamed(self, scope: ir.Scope, name: str, loc: ir.Loc) -> str:
+        fresh = f"{_original(name)}~{self._label()}"
+        scope.get_or_define(fresh, loc)
+        return fresh
 
     def _label(self) -> int:
         self._next_label += 1
@@ -306,16 +328,37 @@ def _without_iterator(inst: ir.Stmt, loop: _StaticLoop) -> ir.Stmt:
     return inst
 
 
-def _temporaries(blocks: Blocks) -> set[str]:
-    """Names that Numba gave to values on the stack: each copy of a body gets its own.
+def _occurrences(blocks: Blocks) -> Counter[str]:
+    """How often each variable stands in `blocks`."""
+    return Counter(
+        var.name for block in blocks.values() for inst in block.body for var in inst.list_vars()
+    )
 
-    Shared names would be variables with one definition per copy, which cost SSA form dearly.
-    """
-    return {i.target.name for i in _assignments(blocks) if i.target.name.startswith("$")}
 
-
-def _renamed(name: str, number: int) -> str:
-    return f"{_original(name)}~{number}"
+def _live_at(blocks: Blocks, entry: int) -> set[str]:
+    """Variables that some path from `entry` within `blocks` reads before it assigns them."""
+    reads: dict[int, set[str]] = {}
+    assigns: dict[int, set[str]] = {}
+    for label, block in blocks.items():
+        read, assigned = reads.setdefault(label, set()), assigns.setdefault(label, set())
+        for inst in block.body:
+            names = [var.name for var in inst.list_vars()]
+            if isinstance(inst, ir.Assign):
+                names.remove(inst.target.name)
+            read |= set(names) - assigned
+            if isinstance(inst, ir.Assign):
+                assigned.add(inst.target.name)
+    live = {label: set(found) for label, found in reads.items()}
+    changed = True
+    while changed:
+        changed = False
+        for label, block in blocks.items():
+            after = set().union(*(live.get(t, ()) for t in block.terminator.get_targets()))
+            found = reads[label] | (after - assigns[label])
+            if found != live[label]:
+                live[label] = found
+                changed = True
+    return live[entry]
 
 
 def _original(name: str) -> str:

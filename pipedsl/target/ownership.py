@@ -1,0 +1,101 @@
+"""Which linear value each variable names, and what has happened to it, at one point of a function.
+
+A value is called after the variable of its acquisition, or after the phi that it was moved to: a
+phi takes over what it merges, so that the values of two rounds of a loop are kept apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+_NOTHING: frozenset = frozenset()
+
+
+class State(Enum):
+    """What has happened to a value."""
+
+    MADE = "made"  # by a call that is meant for a with block, not entered yet
+    HELD = "held"
+    LENT = "lent"  # to this function, which must give it back as it was
+    RELEASED = "released"
+
+
+OPEN = frozenset({State.MADE, State.HELD})
+"""States in which a value still has to be released."""
+
+
+@dataclass
+class Ownership:
+    """What is known at one point, over all paths that lead there.
+
+    Attributes
+    ----------
+    names : dict of str to frozenset of str
+        By variable: the values that it may name.
+    states : dict of str to frozenset of State
+        By value.
+    """
+
+    names: dict[str, frozenset[str]] = field(default_factory=dict)
+    states: dict[str, frozenset[State]] = field(default_factory=dict)
+
+    def copy(self) -> Ownership:
+        """An independent copy."""
+        return Ownership(dict(self.names), dict(self.states))
+
+    def joined(self, other: Ownership) -> Ownership:
+        """What is known where two paths meet."""
+        return Ownership(_joined(self.names, other.names), _joined(self.states, other.states))
+
+    def acquire(self, variable: str, state: State) -> None:
+        """`variable` names a new value."""
+        self.names[variable] = frozenset({variable})
+        self.states[variable] = frozenset({state})
+
+    def of(self, variable: str) -> frozenset[str]:
+        """The values that `variable` may name, of those that are followed."""
+        return self.names.get(variable, _NOTHING) & self.states.keys()
+
+    def put(self, variable: str, state: State) -> None:
+        """The value that `variable` names is in `state`; where it may name several, each may be."""
+        values = self.of(variable)
+        for value in values:
+            old = self.states[value] if len(values) > 1 else _NOTHING
+            self.states[value] = old | {state}
+
+    def forget(self, variables: Iterable[str]) -> None:
+        """Follow what `variables` name no longer: it was handed to someone else."""
+        for variable in variables:
+            for value in self.of(variable):
+                del self.states[value]
+
+    def overwritten(self, moves: Sequence[tuple[str, str]]) -> list[str]:
+        """Open values of phis that the phis' next values replace, though nothing else has them."""
+        moved = frozenset().union(*(self.of(source) for _, source in moves))
+        return [
+            phi for phi, _ in moves if phi not in moved and self.states.get(phi, _NOTHING) & OPEN
+        ]
+
+    def move(self, moves: Sequence[tuple[str, str]]) -> None:
+        """Take an edge whose phis get ``(phi, source)`` all at once."""
+        taken = [(phi, self.of(source)) for phi, source in moves]
+        states = {
+            phi: frozenset().union(*(self.states[value] for value in values))
+            for phi, values in taken
+        }
+        owner = {value: phi for phi, values in taken if len(values) == 1 for value in values}
+        for value in owner:
+            self.states.pop(value, None)
+        for variable, values in self.names.items():
+            self.names[variable] = frozenset(owner.get(value, value) for value in values)
+        for phi, state in states.items():
+            self.names[phi] = frozenset({phi})
+            if state:
+                self.states[phi] = state
+
+
+def _joined(first: dict[str, frozenset], second: dict[str, frozenset]) -> dict[str, frozenset]:
+    keys = first.keys() | second.keys()
+    return {key: first.get(key, _NOTHING) | second.get(key, _NOTHING) for key in keys}

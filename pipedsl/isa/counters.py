@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -124,6 +125,17 @@ def wait_limits(ins: Instruction, arch: Arch) -> dict[str, int]:
 # (lowest bit, bits) of the parts of s_waitcnt's immediate (LLVM AMDGPUBaseInfo, encodeWaitcnt).
 _GFX9 = {"vmcnt": ((0, 4), (14, 2)), "expcnt": ((4, 3),), "lgkmcnt": ((8, 4),)}
 _GFX11 = {"vmcnt": ((10, 6),), "expcnt": ((0, 3),), "lgkmcnt": ((4, 6),)}
+
+
+def encode_waits(limits: Mapping[str, int], arch: Arch) -> int:
+    """The immediate of an ``s_waitcnt``; what `limits` does not name is not waited for."""
+    value = 0
+    for name, parts in (_GFX9 if arch.generation == 9 else _GFX11).items():
+        rest = limits.get(name, -1)
+        for low, bits in parts:
+            value |= (rest & (1 << bits) - 1) << low
+            rest >>= bits
+    return value
 
 
 def _unpack(name: str, counters: tuple[str, ...], value: int, arch: Arch) -> dict[str, int]:

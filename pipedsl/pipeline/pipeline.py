@@ -155,7 +155,7 @@ class ProducerConsumerPipeline:
 
     # Stages
 
-    def produce(self, signal: bool = True, pending: int | None = None) -> ProducerStage:
+    def produce(self, signal: bool = True, vmcnt: int | None = None) -> ProducerStage:
         """``with pipe.produce() as stage:`` a slot to fill.
 
         Entering waits until the slot is empty. Leaving waits for the wave's own LDS writes, and for
@@ -165,10 +165,11 @@ class ProducerConsumerPipeline:
         ----------
         signal : bool
             False to step only: the producer signals through ``stage.mbar()`` or ``stage.arrive()``.
-        pending : int, optional
-            How many of the youngest vector memory loads may stay in flight when leaving.
+        vmcnt : int, optional
+            How many of the wave's youngest vector memory operations may stay in flight when
+            leaving, for a slot that copies to LDS fill.
         """
-        return ProducerStage(self, self.producer.stage(), signal, pending, False, True)
+        return ProducerStage(self, self.producer.stage(), signal, vmcnt, False, True)
 
     def consume(self) -> ConsumerStage:
         """``with pipe.consume() as stage:`` a slot to drain.
@@ -183,19 +184,19 @@ class ProducerConsumerPipeline:
         return ConsumerStage(self, self.consumer.stage(), False, False, True)
 
     def acquire_producer(
-        self, signal: bool = True, pending: int | None = None, ready: bool = False
+        self, signal: bool = True, vmcnt: int | None = None, ready: bool = False
     ) -> ProducerStage:
         """Wait until the slot is empty; the stage that `commit` or `release` hands over.
 
         Parameters
         ----------
-        signal, pending
+        signal, vmcnt
             As of `produce`.
         ready : bool
             The answer of an earlier `try_wait_consumer`: true skips the wait.
         """
         self.wait_consumer_if_needed(ready)
-        return ProducerStage(self, self.producer.stage(), signal, pending, False, False)
+        return ProducerStage(self, self.producer.stage(), signal, vmcnt, False, False)
 
     def acquire_consumer(self, ready: bool = False) -> ConsumerStage:
         """Wait until the slot is full; the stage that `release` hands back."""
@@ -203,13 +204,13 @@ class ProducerConsumerPipeline:
         return ConsumerStage(self, self.consumer.stage(), True, False, False)
 
     def acquire_and_advance(
-        self, signal: bool = True, pending: int | None = None, ready: bool = False
+        self, signal: bool = True, vmcnt: int | None = None, ready: bool = False
     ) -> ProducerStage:
         """As `acquire_producer`, but step on now, so that several stages can be held at once."""
         self.wait_consumer_if_needed(ready)
         slot = self.producer.stage()
         self.producer_step()
-        return ProducerStage(self, slot, signal, pending, True, False)
+        return ProducerStage(self, slot, signal, vmcnt, True, False)
 
     def wait_and_advance(self, ready: bool = False) -> ConsumerStage:
         """As `acquire_consumer`, but step on now, so that several stages can be held at once."""

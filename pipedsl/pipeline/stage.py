@@ -24,8 +24,8 @@ class ProducerStage(Linear):
     slot : int
     signals : bool
         Whether `release` raises the full signal.
-    pending : int or None
-        As of `commit`.
+    vmcnt : int or None
+        As of `commit`, where that is given none.
     advanced : bool
         Whether the pipeline has stepped on already.
     scoped : bool
@@ -39,14 +39,14 @@ class ProducerStage(Linear):
         pipeline: Any,
         slot: int,
         signals: bool,
-        pending: int | None,
+        vmcnt: int | None,
         advanced: bool,
         scoped: bool,
     ) -> None:
         self.pipeline = pipeline
         self.slot = slot
         self.signals = signals
-        self.pending = pending
+        self.vmcnt = vmcnt
         self.advanced = advanced
         self.scoped = scoped
 
@@ -67,10 +67,9 @@ class ProducerStage(Linear):
     def arrive(self, vmcnt: int | None = None) -> None:
         """Fence the data and raise the full signal; the stage stays acquired."""
         if vmcnt is None:
-            gpu.fence_copies(self.pending)
+            gpu.fence_lds(self.vmcnt)
         else:
-            gpu.fence_copies(vmcnt)
-        gpu.fence_lds()
+            gpu.fence_lds(vmcnt)
         self.pipeline.backend.arrive_full(self.slot)
 
     def commit(self, vmcnt: int | None = None) -> None:
@@ -79,9 +78,9 @@ class ProducerStage(Linear):
         Parameters
         ----------
         vmcnt : int, optional
-            How many of the wave's youngest vector memory loads may stay in flight: those that were
-            issued after the slot's own. By default the `pending` of the stage's acquisition, and
-            without that all copies to LDS are waited for.
+            How many of the wave's youngest vector memory operations may stay in flight: those that
+            were issued after the slot's own copies to LDS. By default the number given at the
+            stage's acquisition, and without that all copies are waited for, if there are any.
         """
         self.arrive(vmcnt)
         self.release_without_signal()

@@ -188,8 +188,8 @@ def _buffer_load_to_lds(
         zero = ir.Constant(_I32, 0)
         voffset, soffset = _offsets(low, source, values[1][0], base, values[5])
         args = [values[0][0], pointer, ir.Constant(_I32, size), voffset, soffset, zero, zero]
-        low.call("llvm.amdgcn.raw.ptr.buffer.load.lds", _VOID, args)
-        low.copies_in_flight = True
+        copy = low.call("llvm.amdgcn.raw.ptr.buffer.load.lds", _VOID, args)
+        copy.set_metadata("alias.scope", low.module.scopes("copies"))
         return ()
 
     kinds = [buffer, types.int32, array, types.int32, count, _uniform(base)]

@@ -42,7 +42,6 @@ __all__ = [
     "counter_signal",
     "declare_ring",
     "element",
-    "fence_copies",
     "fence_lds",
     "floor",
     "fma",
@@ -187,17 +186,18 @@ local = _Local()
 """A thread's own registers."""
 
 
-def load(array: Any, index: Any, count: int) -> Any:
+def load(array: Any, index: Any, count: int, offset: int = 0) -> Any:
     """`count` consecutive elements from `index` on as a vector, in as few instructions as possible.
 
     The address must be a multiple of the vector's size (of 16 bytes for larger ones). `count` is a
-    constant: 2, 3, 4, 8, 16 or 32.
+    constant: 2, 3, 4, 8, 16 or 32. `offset`, a constant, is a number of elements more: it becomes
+    part of the instruction, so that accesses at several offsets share one address.
     """
     _device_only("load()")
 
 
-def store(array: Any, index: Any, value: Any) -> None:
-    """Store a vector to consecutive elements from `index` on; aligned as for `load`."""
+def store(array: Any, index: Any, value: Any, offset: int = 0) -> None:
+    """Store a vector to consecutive elements from `index` on; alignment and `offset` as of `load`."""
     _device_only("store()")
 
 
@@ -312,25 +312,18 @@ def barrier() -> None:
     _device_only("barrier()")
 
 
-def fence_lds() -> None:
+def fence_lds(vmcnt: int | None = None) -> None:
     """Wait until this wave's LDS accesses are done, e.g. before it signals that data is ready.
 
-    Orders LDS only: it waits neither for global memory nor for copies from memory to LDS.
-    """
-    _device_only("fence_lds()")
-
-
-def fence_copies(pending: int | None = None) -> None:
-    """Wait until copies to LDS are done, e.g. before this wave signals that data is ready.
+    Orders LDS only: it does not wait for global memory.
 
     Parameters
     ----------
-    pending : int, optional
-        How many of the wave's youngest vector memory loads may stay in flight; a constant. By
-        default all copies are waited for, and where the source above has issued none since the
-        last such fence, nothing is.
+    vmcnt : int, optional
+        How many of the wave's youngest vector memory operations may stay in flight, for copies to
+        LDS; a constant. By default all copies in flight are waited for, where there are any.
     """
-    _device_only("fence_copies()")
+    _device_only("fence_lds()")
 
 
 def sleep(amount: int) -> None:

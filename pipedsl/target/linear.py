@@ -16,7 +16,7 @@ from pipedsl.core.errors import ProtocolError
 from pipedsl.target.composites import Object
 from pipedsl.target.dataflow import phi_copies
 from pipedsl.target.operations import TypeMismatch
-from pipedsl.target.ownership import OPEN, Ownership, State
+from pipedsl.target.ownership import Ownership, State
 
 
 class Linear:
@@ -173,6 +173,10 @@ class _Check:
 
     # What the instructions do
 
+    def _acquisition(self, inst: ir.Stmt) -> str | None:
+        name = inst.target.name if isinstance(inst, ir.Assign) else None
+        return name if name in self._acquired else None
+
     def _access(self, inst: ir.Stmt) -> tuple[str, str, type[Linear]] | None:
         """The variable whose attribute `inst` reads, the attribute, and the value's class."""
         if not (isinstance(inst, ir.Assign) and isinstance(inst.value, ir.Expr)):
@@ -191,8 +195,9 @@ class _Check:
         return []
 
     def _step(self, inst: ir.Stmt, state: Ownership) -> None:
-        if isinstance(inst, ir.Assign) and inst.target.name in self._acquired:
-            state.acquire(inst.target.name, self._acquired[inst.target.name])
+        acquired = self._acquisition(inst)
+        if acquired is not None:
+            state.acquire(acquired, self._acquired[acquired])
         state.forget(self._given_away(inst))
         access = self._access(inst)
         if access is None:
@@ -205,9 +210,9 @@ class _Check:
             state.put(variable, State.HELD)
 
     def _complaints(self, inst: ir.Stmt, state: Ownership) -> Iterator[TypeMismatch]:
-        if isinstance(inst, ir.Assign) and inst.target.name in self._acquired:
-            if state.states.get(inst.target.name, frozenset()) & OPEN:
-                yield self._not_released(inst.target.name)
+        acquired = self._acquisition(inst)
+        if acquired is not None and state.is_open(acquired):
+            yield self._not_released(acquired)
         access = self._access(inst)
         if access is not None:
             variable, name, cls = access
@@ -216,7 +221,7 @@ class _Check:
         if isinstance(inst, ir.Return):
             state = state.copy()
             state.forget(self._given_away(inst))
-            yield from (self._not_released(v) for v, s in sorted(state.states.items()) if s & OPEN)
+            yield from (self._not_released(v) for v in sorted(state.states) if state.is_open(v))
 
     def _wrong_access(
         self, loc: ir.Loc, value: str, states: frozenset[State], name: str, cls: type[Linear]

@@ -30,8 +30,6 @@ class Lowering:
     module : KernelModule
         The LLVM module, with declarations, LDS and debug information.
     builder : llvmlite.ir.IRBuilder
-    copies_in_flight : bool
-        Whether copies to LDS were emitted that no fence was emitted for since.
     """
 
     def __init__(self, compilation: Compilation, module: KernelModule) -> None:
@@ -41,7 +39,6 @@ class Lowering:
         self.builder = llvm.IRBuilder(module.function.append_basic_block("body"))
         self._body = self.builder.block
         self.frames: list[Frame] = []
-        self.copies_in_flight = False
 
     def kernel(self, typed: TypedFunction, args: Sequence[Value]) -> None:
         """Emit the whole body of the kernel."""

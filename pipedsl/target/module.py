@@ -92,6 +92,13 @@ class KernelModule:
             found = ir.Function(self.module, ir.FunctionType(result, list(args)), name)
         return found
 
+    def scopes(self, *names: str) -> ir.MDValue:
+        """LLVM's list of alias scopes, which `names` stand for in this module."""
+        domain = self.module.add_metadata(["pipedsl"])
+        return self.module.add_metadata(
+            [self.module.add_metadata([name, domain]) for name in names]
+        )
+
     def require(self, *inputs: str) -> None:
         """Ask for hardware or runtime inputs, e.g. ``"workgroup-id-x"``."""
         self._inputs.update(inputs)

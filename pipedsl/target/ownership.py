@@ -22,8 +22,7 @@ class State(Enum):
     RELEASED = "released"
 
 
-OPEN = frozenset({State.MADE, State.HELD})
-"""States in which a value still has to be released."""
+_OPEN = frozenset({State.MADE, State.HELD})
 
 
 @dataclass
@@ -58,6 +57,10 @@ class Ownership:
         """The values that `variable` may name, of those that are followed."""
         return self.names.get(variable, _NOTHING) & self.states.keys()
 
+    def is_open(self, value: str) -> bool:
+        """Whether `value`, on some path, still has to be released."""
+        return bool(self.states.get(value, _NOTHING) & _OPEN)
+
     def put(self, variable: str, state: State) -> None:
         """The value that `variable` names is in `state`; where it may name several, each may be."""
         values = self.of(variable)
@@ -74,9 +77,7 @@ class Ownership:
     def overwritten(self, moves: Sequence[tuple[str, str]]) -> list[str]:
         """Open values of phis that the phis' next values replace, though nothing else has them."""
         moved = frozenset().union(*(self.of(source) for _, source in moves))
-        return [
-            phi for phi, _ in moves if phi not in moved and self.states.get(phi, _NOTHING) & OPEN
-        ]
+        return [phi for phi, _ in moves if phi not in moved and self.is_open(phi)]
 
     def move(self, moves: Sequence[tuple[str, str]]) -> None:
         """Take an edge whose phis get ``(phi, source)`` all at once."""

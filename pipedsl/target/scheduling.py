@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 from numba.core import types
 
+from pipedsl.isa.counters import encode_waits
 from pipedsl.target import gpu
 from pipedsl.target.composites import Vector
 from pipedsl.target.operations import Operation, TypeMismatch, Value, implements
 from pipedsl.target.promotion import scalar_type
+from pipedsl.target.sync import fence
 from pipedsl.target.types import SCALARS, Constant, register_type
 from pipedsl.target.vector_type import VectorType
 from pipedsl.target.vectors import vector_of
@@ -66,10 +68,9 @@ def _sched_group_barrier(
 
 # Counters by name, and what gfx12 calls them (RDNA4 ISA, "Data dependency resolution").
 _GFX12 = {
-    "vmcnt": "s_wait_loadcnt", "lgkmcnt": "s_wait_dscnt", "vscnt": "s_wait_storecnt",
-    "kmcnt": "s_wait_kmcnt", "expcnt": "s_wait_expcnt",
+    "vmcnt": "loadcnt", "lgkmcnt": "dscnt", "vscnt": "storecnt",
 }  # fmt: skip
-_LIMITS = {"vmcnt": 63, "lgkmcnt": 15, "expcnt": 7, "vscnt": 63, "kmcnt": 31}
+_LIMITS = {"vmcnt": 63, "lgkmcnt": 15, "vscnt": 63}
 
 
 @implements(gpu.waitcnt)
@@ -91,39 +92,41 @@ def _waitcnt(
     return Operation(types.none, [vmcnt, lgkmcnt, vscnt], emit)
 
 
-@implements(gpu.fence_copies)
-def _fence_copies(compilation: Compilation, pending: Any = None) -> Operation:
-    """LLVM's own waits do not know that another wave will read the copies."""
-    stated = pending != types.none
-    count = _constant("gpu.fence_copies()", pending, 0, _LIMITS["vmcnt"]) if stated else 0
+@implements(gpu.fence_lds)
+def _fence_lds(compilation: Compilation, vmcnt: Any = None) -> Operation:
+    """LLVM's fence also waits for all copies to LDS in flight; a stated count replaces it."""
+    copies = None
+    if vmcnt is not types.none:
+        copies = _constant("gpu.fence_lds(vmcnt=)", vmcnt, 0, _LIMITS["vmcnt"])
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        if stated or low.copies_in_flight:
-            _wait(low, {"vmcnt": count})
-        low.copies_in_flight = False
+        if copies is None:
+            fence(low, "acq_rel", lds_only=True)
+        else:
+            _wait(low, {"vmcnt": copies, "lgkmcnt": 0})
         return ()
 
-    return Operation(types.none, [pending], emit)
+    return Operation(types.none, [vmcnt], emit)
 
 
 def _wait(low: Lowering, wanted: dict[str, int]) -> None:
-    text = _wait_text(low.compilation.arch.generation, dict(wanted))
-    kind = ir.FunctionType(_VOID, [])
-    low.builder.call(ir.InlineAsm(kind, text, "~{memory}", side_effect=True), [])
-
-
-def _wait_text(generation: int, wanted: dict[str, int]) -> str:
-    if generation == 12:
-        return "\\0A".join(f"{_GFX12[name]} {value}" for name, value in wanted.items())
-    lines = []
-    stores = wanted.pop("vscnt", None)
-    if stores is not None and generation == 9:
-        wanted["vmcnt"] = min(stores, wanted.get("vmcnt", stores))
+    """Intrinsics, where there are some: LLVM knows what they have waited for."""
+    arch = low.compilation.arch
+    limits = dict(wanted)
+    if arch.has("split_waits"):
+        for name, value in limits.items():
+            low.call(f"llvm.amdgcn.s.wait.{_GFX12[name]}", _VOID, [ir.Constant(_I16, value)])
+        return
+    stores = limits.pop("vscnt", None)
+    if stores is not None and not arch.has("vscnt"):
+        limits["vmcnt"] = min(stores, limits.get("vmcnt", stores))
     elif stores is not None:
-        lines.append(f"s_waitcnt_vscnt null, {stores}")
-    if wanted:
-        lines.append("s_waitcnt " + " ".join(f"{name}({value})" for name, value in wanted.items()))
-    return "\\0A".join(lines)
+        text = f"s_waitcnt_vscnt null, {stores}"
+        kind = ir.FunctionType(_VOID, [])
+        low.builder.call(ir.InlineAsm(kind, text, "~{memory}", side_effect=True), [])
+    if limits:
+        operand = ir.Constant(_I32, encode_waits(limits, arch))
+        low.call("llvm.amdgcn.s.waitcnt", _VOID, [operand])
 
 
 @implements(gpu.clock)

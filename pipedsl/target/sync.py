@@ -60,15 +60,6 @@ def _barrier(compilation: Compilation) -> Operation:
     return Operation(types.none, (), emit)
 
 
-@implements(gpu.fence_lds)
-def _fence_lds(compilation: Compilation) -> Operation:
-    def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        fence(low, "acq_rel", lds_only=True)
-        return ()
-
-    return Operation(types.none, (), emit)
-
-
 @implements(gpu.sleep)
 def _sleep(compilation: Compilation, amount: types.Type) -> Operation:
     if not isinstance(amount, Constant) or not isinstance(amount.value, int):
@@ -98,6 +89,7 @@ def _check_counters(name: str, counters: types.Type, index: types.Type) -> None:
 
 @implements(gpu.counter_load)
 def _counter_load(compilation: Compilation, counters: types.Type, index: types.Type) -> Operation:
+    """A volatile load, not an atomic one, on which LLVM would drop the alias scopes."""
     _check_counters("counter_load", counters, index)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
@@ -106,12 +98,28 @@ def _counter_load(compilation: Compilation, counters: types.Type, index: types.T
         kind = ir.FunctionType(pointer.type, [pointer.type])
         pinned = ir.InlineAsm(kind, "", "=v,0")
         pointer = low.builder.call(pinned, [pointer], attrs=("nounwind", "readnone"))
-        # "one-as": acquires LDS only, so that no cache of global memory is invalidated.
-        order = 'syncscope("workgroup-one-as") acquire'
-        size = counters.dtype.bitwidth
-        return (low.builder.load_atomic(pointer, order, size // 8, typ=ir.IntType(size)),)
+        load = _VolatileLoad(low.builder.block, pointer, ir.IntType(counters.dtype.bitwidth))
+        # Copies to LDS go elsewhere: a spin does not wait for those in flight.
+        load.set_metadata("alias.scope", low.module.scopes("counters"))
+        load.set_metadata("noalias", low.module.scopes("copies"))
+        low.builder._insert(load)
+        fence(low, "acquire", lds_only=True)
+        return (load,)
 
     return Operation(counters.dtype, [counters, index], emit)
+
+
+class _VolatileLoad(ir.instructions.LoadInstr):
+    """A load that happens as often as the program says."""
+
+    def __init__(self, block: ir.Block, pointer: ir.Value, kind: ir.IntType) -> None:
+        super().__init__(block, pointer, "", typ=kind)
+        self.align = kind.width // 8
+
+    def descr(self, buf: list[str]) -> None:
+        text: list[str] = []
+        super().descr(text)
+        buf.append("".join(text).replace("load ", "load volatile ", 1))
 
 
 @implements(gpu.declare_ring)

@@ -94,6 +94,34 @@ def released_by_another_function(out, n):
     give_back(stage)
 
 
+def last_one_not_released(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_and_advance()  # here
+    for _ in range(n):
+        following = pipe.acquire_and_advance()
+        stage.commit(vmcnt=1)
+        stage = following
+
+
+def dropped_for_the_next(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_and_advance()  # here
+    for _ in range(n):
+        stage = pipe.acquire_and_advance()
+    stage.commit()
+
+
+def moved_and_released_in_both_names(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_and_advance()
+    for _ in range(n):
+        following = pipe.acquire_and_advance()
+        stage.commit()  # here
+        stage = following
+        following.commit()
+    stage.commit()
+
+
 CASES = [
     (never_released, r"'stage' \(line {acquired}\) is never released\."),
     (never_named, r"a stage \(line {acquired}\) is never released\."),
@@ -105,6 +133,9 @@ CASES = [
     (used_after_its_block, r"'stage' \(line {acquired}\) is used after its release\."),
     (used_without_a_block, r"'stage' \(line {acquired}\) is used outside a with block\."),
     (renamed, r"'(stage|other)' \(line {acquired}\) is used after its release\."),
+    (last_one_not_released, r"'stage' \(line {acquired}\) is not released on every path\."),
+    (dropped_for_the_next, r"'stage' \(line {acquired}\) is not released on every path\."),
+    (moved_and_released_in_both_names, r"'stage' \(line {acquired}\) is released twice\."),
     (
         released_by_another_function,
         r"'stage' .* is released in a function that was only given it\.",
@@ -129,6 +160,33 @@ def test_a_stage_is_released_exactly_once(function, message: str) -> None:
         pipelined_kernel(function).compile(np.zeros(1, np.int32), np.int32(3), arch="gfx942")
     assert caught.value.where.line == here
     assert caught.value.fix
+
+
+@device_function
+def fill_from(stage, out):
+    out[stage.index()] = 1
+
+
+def test_a_stage_may_be_moved_and_lent() -> None:
+    @pipelined_kernel
+    def kernel(out, n):
+        pipe = ProducerConsumerPipeline(AmdCounterBackend(4))
+        pipe.init()
+        older = pipe.acquire_and_advance()
+        newer = pipe.acquire_and_advance()
+        for _ in range(n):
+            fill_from(older, out)
+            older.commit()
+            older = newer
+            newer = pipe.acquire_and_advance()
+        fill_from(older, out)
+        older.commit()
+        fill_from(newer, out)
+        newer.commit()
+
+    out = np.zeros(4, np.int32)
+    kernel[1, 64](out, 1)
+    assert out.tolist() == [1, 1, 1, 0]
 
 
 def returns(out, n):

@@ -112,8 +112,7 @@ def test_counter_names_are_the_arch_s():
         return pipelined_kernel(kernel).compile(arch=arch, block=64).asm
 
     assert "s_waitcnt vmcnt(3) lgkmcnt(1)" in text("gfx942")
-    assert "s_wait_loadcnt 3" in text("gfx1201")
-    assert "s_wait_dscnt 1" in text("gfx1201")
+    assert "s_wait_loadcnt_dscnt 0x301" in text("gfx1201")
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])

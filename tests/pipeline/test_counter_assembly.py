@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
 from rings import assembly, make_ring
 
-from pipedsl import AmdCounterBackend, gpu
+from pipedsl import AmdCounterBackend, ProducerConsumerPipeline, gpu
 from pipedsl.core.arch import ARCHS, get_arch
 
 RESULT, ITEMS = np.zeros(8, np.int32), np.int32(8)
@@ -122,3 +123,36 @@ def test_the_wave_test_is_a_scalar_branch(ring):
 def test_storage_is_two_counters_per_stage_and_the_slots(ring):
     _, asm = ring
     assert ".amdhsa_group_segment_fixed_size 80" in asm
+
+
+def piped(result, n_items):
+    """`make_ring(4)` with a pipeline."""
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(4))
+    slots = gpu.shared.array(4, np.int32)
+    pipe.init()
+    if gpu.wave_id() == 0:
+        for i in range(n_items):
+            with pipe.produce() as stage:
+                if gpu.lane_id() == 0:
+                    slots[stage.index()] = i + 1
+    elif gpu.wave_id() == 1:
+        for i in range(n_items):
+            with pipe.consume() as stage:
+                if gpu.lane_id() == 0:
+                    result[i] = slots[stage.index()]
+
+
+def test_a_pipeline_costs_what_its_backend_costs(ring):
+    """The same spins, signals and waits; a step to the next slot is up to 7 scalar instructions."""
+    arch, by_hand = ring
+    asm = assembly(piped, arch, 2 * arch.wave_size, RESULT, ITEMS)
+    ours, theirs = (
+        Counter(name for _, name, _ in instructions(text) if not name.endswith("_alu"))
+        for text in (asm, by_hand)
+    )
+    more = ours - theirs
+    assert {name for name in more if not name.startswith("s_")} <= {"v_mov_b32_e32"}
+    assert not [name for name in more if name.startswith(("s_wait", "s_sleep", "s_barrier"))]
+    assert more.total() - (theirs - ours).total() <= 14
+    spins = loop_around(instructions(asm), "s_sleep")
+    assert spins == loop_around(instructions(by_hand), "s_sleep")

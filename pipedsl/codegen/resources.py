@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import CompilationError
+from pipedsl.isa.budget import Budget
 from pipedsl.isa.metadata import read_metadata
 from pipedsl.isa.occupancy import occupancy
 
@@ -42,6 +43,8 @@ class Resources:
     workgroups_per_cu : float
         Whole workgroups that fit on a compute unit; 0 where not one fits. On gfx11 and gfx12
         a workgroup runs on a WGP, a pair of CUs: the figure is half of what fits on the pair.
+    budget : Budget or None
+        Of a kernel with roles.
     """
 
     kernel: str
@@ -58,6 +61,7 @@ class Resources:
     max_waves_per_simd: int
     limited_by: str | None
     workgroups_per_cu: float
+    budget: Budget | None = None
 
     def __str__(self) -> str:
         limit = f", limited by {self.limited_by}" if self.limited_by else ""
@@ -71,6 +75,8 @@ class Resources:
             ("waves per SIMD", f"{self.waves_per_simd} of {self.max_waves_per_simd}{limit}"),
             ("workgroups per CU", f"{self.workgroups_per_cu:g}"),
         ]
+        if self.budget is not None:
+            rows += self.budget.rows()
         title = f"{self.kernel} on {self.arch}, block {self.block}"
         return "\n".join([title, *(f"  {name:<18}{value}" for name, value in rows)])
 
@@ -120,4 +126,3 @@ def read_resources(asm: str, kernel: str, arch: str | Arch, block: int | None = 
         limited_by=fits.limited_by,
         workgroups_per_cu=fits.workgroups / fits.cus,
     )
-

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipedsl.core.cache import FileCache
 from pipedsl.core.image import KernelImage, Parameter
+from pipedsl.isa.budget import Budget
 
 _cache = FileCache("kernels")
 
@@ -23,10 +24,13 @@ class Artifact:
     image : KernelImage
     stages : mapping of str to str
         Text of every stage of the compilation, in order.
+    budget : Budget or None
+        What a kernel with roles takes of a compute unit, as known before the compilation.
     """
 
     image: KernelImage
     stages: Mapping[str, str]
+    budget: Budget | None = None
 
 
 def load(key: str) -> Artifact | None:
@@ -55,7 +59,8 @@ def save(key: str, artifact: Artifact) -> None:
         "parameters": [asdict(parameter) for parameter in artifact.image.parameters],
         "sources": dict(artifact.image.sources),
     }
-    document = {"image": image, "stages": list(artifact.stages.items())}
+    budget = None if artifact.budget is None else asdict(artifact.budget)
+    document = {"image": image, "stages": list(artifact.stages.items()), "budget": budget}
     _cache.put(key, json.dumps(document).encode())
 
 
@@ -68,4 +73,5 @@ def _decode(document: dict[str, Any]) -> Artifact:
     return Artifact(
         image=KernelImage(**{**image, "parameters": parameters, "sources": sources}),
         stages=MappingProxyType(dict(document["stages"])),
+        budget=None if document["budget"] is None else Budget(**document["budget"]),
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from pipedsl.codegen.hsaco import assemble
 from pipedsl.codegen.resources import Resources, read_resources
 from pipedsl.codegen.store import Artifact
 from pipedsl.core.image import KernelImage
+from pipedsl.isa.budget import Budget
 
 
 class CompiledKernel:
@@ -20,11 +22,14 @@ class CompiledKernel:
         What executors take.
     stages : mapping of str to str
         Text of every stage in order: ``"source"``, ``"llvm"``, ``"llvm_optimized"``, ``"asm"``.
+    budget : Budget or None
+        What a kernel with roles may take of a compute unit, and takes before LLVM's own choices.
     """
 
     def __init__(self, artifact: Artifact) -> None:
         self.image: KernelImage = artifact.image
         self.stages: Mapping[str, str] = artifact.stages
+        self.budget: Budget | None = artifact.budget
 
     @property
     def name(self) -> str:
@@ -48,8 +53,10 @@ class CompiledKernel:
 
     @cached_property
     def resources(self) -> Resources:
-        """Registers, LDS, scratch, spills and occupancy."""
-        return read_resources(self.asm, self.name, self.arch, self.image.block)
+        """Registers, LDS, scratch, spills and occupancy; with roles, also the budget."""
+        return replace(
+            read_resources(self.asm, self.name, self.arch, self.image.block), budget=self.budget
+        )
 
     def hsaco(self) -> bytes:
         """The loadable code object, assembled and linked now.

@@ -82,7 +82,7 @@ def _compile(
         "llvm_optimized": lowered.optimized_ir,
         "asm": lowered.asm,
     }
-    return Artifact(image, MappingProxyType(stages))
+    return Artifact(image, MappingProxyType(stages), typed.budget)
 
 
 _COMPILER = ("core", "isa", "codegen", "pipeline", "target", "frontend", "dispatch")

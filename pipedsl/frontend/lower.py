@@ -11,6 +11,7 @@ from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import KernelTypeError, PipedslError, ResourceError
 from pipedsl.core.image import Parameter
 from pipedsl.frontend.source import KernelSource
+from pipedsl.isa.budget import Budget
 from pipedsl.target.signature import ArgumentType, lower_kernel
 
 Block = int | tuple[int, ...] | None
@@ -47,6 +48,8 @@ class FrontendResult:
         Static LDS.
     sources : dict of str to str
         Text of the user's files that line information refers to.
+    budget : Budget or None
+        Of a kernel with roles.
     """
 
     llvm_ir: str
@@ -54,6 +57,7 @@ class FrontendResult:
     parameters: tuple[Parameter, ...]
     lds_bytes: int
     sources: dict[str, str]
+    budget: Budget | None
 
 
 def lower(
@@ -81,7 +85,7 @@ def lower(
     KernelError
         Of the user's source, with the user's line.
     ResourceError
-        If the block or the kernel's LDS is over the arch's limit.
+        If the block, the kernel's LDS or its accumulators are over the arch's limit.
     """
     arch = get_arch(arch)
     options = options or Options()
@@ -120,6 +124,7 @@ def lower(
         kernel=symbol,
         parameters=lowered.parameters,
         lds_bytes=lowered.lds_bytes,
+        budget=lowered.budget,
         sources={name: text for name, text in _texts(lowered.filenames, source).items() if text},
     )
 

@@ -32,33 +32,49 @@ class Occupancy:
     cus: int
 
 
-def occupancy(
-    metadata: KernelMetadata, arch: Arch, block: int, dynamic_lds: int = 0
-) -> Occupancy:
+def occupancy(metadata: KernelMetadata, arch: Arch, block: int, dynamic_lds: int = 0) -> Occupancy:
     """Occupancy of `metadata`'s kernel with `block` work-items and `dynamic_lds` bytes beyond its own."""
-    cus = 1 + metadata.descriptor.get("workgroup_processor_mode", 0)
-    simds = arch.simds_per_cu * cus
-    waves_per_group = -(-block // metadata.wave_size)
+    return fitting(
+        arch,
+        -(-block // metadata.wave_size),
+        vgprs=metadata.vgpr_count,
+        sgprs=metadata.sgpr_count,
+        lds_bytes=metadata.lds_bytes + dynamic_lds,
+        cus=1 + metadata.descriptor.get("workgroup_processor_mode", 0),
+    )
 
-    by_registers = {
-        "VGPRs": arch.vgprs_per_simd // _align(max(metadata.vgpr_count, 1), arch.vgpr_granule)
-    }
+
+def fitting(
+    arch: Arch, waves: int, *, vgprs: int = 1, sgprs: int = 1, lds_bytes: int = 0, cus: int = 1
+) -> Occupancy:
+    """Occupancy of workgroups of `waves` waves that spread over `cus` CUs.
+
+    Parameters
+    ----------
+    vgprs, sgprs : int
+        Of a wave, per lane; AGPRs count as VGPRs.
+    lds_bytes : int
+        Of a workgroup.
+    """
+    simds = arch.simds_per_cu * cus
+    by_registers = {"VGPRs": arch.vgprs_per_simd // _align(max(vgprs, 1), arch.vgpr_granule)}
     if arch.sgprs_per_simd is not None:
-        by_registers["SGPRs"] = arch.sgprs_per_simd // max(metadata.sgpr_count, 1)
-    by_groups = {"block": arch.max_waves_per_simd * simds // waves_per_group}
-    if lds_bytes := metadata.lds_bytes + dynamic_lds:
-        lds = _align(lds_bytes, arch.lds_granule)
-        by_groups["LDS"] = arch.lds_bytes * cus // lds
+        by_registers["SGPRs"] = arch.sgprs_per_simd // max(sgprs, 1)
+    by_groups = {"block": arch.max_waves_per_simd * simds // waves}
+    if lds_bytes:
+        by_groups["LDS"] = arch.lds_bytes * cus // _align(lds_bytes, arch.lds_granule)
 
     limits = {
-        **{name: -(-groups * waves_per_group // simds) for name, groups in by_groups.items()},
+        **{name: -(-groups * waves // simds) for name, groups in by_groups.items()},
         **by_registers,
     }
     limiting = min(limits, key=lambda name: limits[name])
-    waves = min(limits[limiting], arch.max_waves_per_simd)
+    resident = min(limits[limiting], arch.max_waves_per_simd)
     register_waves = min(arch.max_waves_per_simd, min(by_registers.values()))
-    groups = min(min(by_groups.values()), register_waves * simds // waves_per_group)
-    return Occupancy(waves, limiting if waves < arch.max_waves_per_simd else None, groups, cus)
+    groups = min(min(by_groups.values()), register_waves * simds // waves)
+    return Occupancy(
+        resident, limiting if resident < arch.max_waves_per_simd else None, groups, cus
+    )
 
 
 def _align(value: int, granule: int) -> int:

@@ -41,6 +41,7 @@ class ProducerConsumerPipeline:
     def __init__(self, backend: Any, num_stages: int | None = None) -> None:
         if num_stages is None:
             num_stages = backend.num_stages
+        gpu.declare_stages(num_stages)
         self.backend = backend
         self.num_stages = num_stages
         self.producer = RingPosition(num_stages, 1)

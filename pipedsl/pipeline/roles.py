@@ -87,6 +87,7 @@ class Roles:
             waves * gpu.wave_size(),
             threads,
         )
+        gpu.declare_roles(producers, consumers)
         self.producer = Role(0, producers)
         self.consumer = Role(producers, consumers)
 

@@ -28,6 +28,7 @@ class SplitCounterSync:
     """
 
     def __init__(self, num_tiles: int, num_stages: int, writes: int, reads: int) -> None:
+        gpu.declare_stages(num_stages)
         self.num_tiles = num_tiles
         self.num_stages = num_stages
         self.ring = AmdCounterBackend(num_tiles * num_stages, writes, reads, counter=np.int32)
@@ -74,6 +75,7 @@ class SingleCounterSync:
 
     def __init__(self, num_tiles: int, num_stages: int, writes: int, reads: int) -> None:
         gpu.static_check(writes >= 1 and reads >= 1, "a tile needs a writer and a reader.")
+        gpu.declare_stages(num_stages)
         self.num_tiles = num_tiles
         self.num_stages = num_stages
         self.writes = writes

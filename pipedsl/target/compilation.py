@@ -13,6 +13,8 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from pipedsl.core.arch import ARCHS, Arch
 from pipedsl.core.errors import KernelTypeError, SourceLocation, TargetError
+from pipedsl.isa.budget import Budget
+from pipedsl.target.budget import budget_of, check_lds, check_registers
 from pipedsl.target.composites import Array, LocalArray, Method, Object
 from pipedsl.target.diagnosis import innermost, user_error
 from pipedsl.target.function import DeviceFunction, translate, translate_init
@@ -73,12 +75,16 @@ class Compilation:
         Workgroup size per axis; without it, it is read at run time.
     unchecked : bool
         Leave arch limits and features to LLVM.
+    waves_per_eu : int, optional
+        Waves per SIMD that LLVM leaves registers for.
 
     Attributes
     ----------
     context : TypingContext
     written : set of int
         Positions of the kernel parameters that the kernel writes through.
+    budget : Budget or None
+        Of the compiled kernel, where it has roles.
     """
 
     def __init__(
@@ -87,12 +93,15 @@ class Compilation:
         block: tuple[int, int, int] | None = None,
         *,
         unchecked: bool = False,
+        waves_per_eu: int | None = None,
     ) -> None:
         self.arch = arch
         self.block = block
         self.unchecked = unchecked
+        self.waves_per_eu = waves_per_eu
         self.context = TypingContext(self)
         self.written: set[int] = set()
+        self.budget: Budget | None = None
         self._typed: dict[tuple[Any, tuple[types.Type, ...]], TypedFunction] = {}
         self._methods: dict[Any, DeviceFunction] = {}
         self._stack: list[Any] = []
@@ -108,7 +117,7 @@ class Compilation:
         TargetError
             If the arch lacks a feature.
         ResourceError
-            If the kernel needs more LDS than the arch has.
+            If the kernel needs more LDS, or for its accumulators more registers, than there are.
         """
         kinds = [
             ty.attributed_to(frozenset({i})) if isinstance(ty, Array) else ty
@@ -136,8 +145,11 @@ class Compilation:
         )
         low = Lowering(self, module)
         low.kernel(typed, self._arguments(low, kinds))
+        self.budget = budget_of(low, self.waves_per_eu)
         if not self.unchecked:
-            module.check_lds()
+            check_lds(low)
+        if not self.unchecked and self.budget is not None:
+            check_registers(low, self.budget)
         return module
 
     def _arguments(self, low: Lowering, kinds: Sequence[types.Type]) -> list[Any]:

@@ -41,6 +41,8 @@ __all__ = [
     "counter_load",
     "counter_signal",
     "declare_ring",
+    "declare_roles",
+    "declare_stages",
     "element",
     "fence_lds",
     "floor",
@@ -483,6 +485,16 @@ def declare_ring(
     costs one move of the address to a register.
     """
     _device_only("declare_ring()")
+
+
+def declare_roles(producers: int, consumers: int) -> None:
+    """Say how many waves of the block produce and consume: the kernel's budget is then checked."""
+    _device_only("declare_roles()")
+
+
+def declare_stages(num_stages: int) -> None:
+    """Say that the LDS arrays hold the slots of a ring of `num_stages`, for the kernel's budget."""
+    _device_only("declare_stages()")
 
 
 def element(array: Any, index: Any) -> Any:

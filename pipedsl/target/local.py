@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 from numba.core import types
 
+from pipedsl.core.dtypes import DTYPES
 from pipedsl.target import gpu
 from pipedsl.target.composites import LocalArray, Vector
 from pipedsl.target.memory import constant_shape, dtype_of
@@ -20,7 +21,7 @@ from pipedsl.target.operations import (
     known,
 )
 from pipedsl.target.promotion import scalar_type
-from pipedsl.target.types import Constant, constant, register_type
+from pipedsl.target.types import Constant, constant, dtype_name, register_type
 from pipedsl.target.vector_type import VectorType
 from pipedsl.target.vectors import build, convert_vector, vector_of
 
@@ -34,6 +35,12 @@ _I32 = ir.IntType(32)
 def item_type(item: types.Type) -> ir.Type:
     """LLVM type of an element."""
     return item.llvm if isinstance(item, Vector) else register_type(item)
+
+
+def item_bytes(item: types.Type) -> int:
+    """Bytes of an element."""
+    scalar, count = (item.dtype, item.count) if isinstance(item, Vector) else (item, 1)
+    return count * DTYPES[dtype_name(scalar)].bytes
 
 
 @attributes_of(type(gpu.local))
@@ -55,8 +62,12 @@ def _local_array(compilation: Compilation, shape: types.Type, dtype: types.Type)
     for size in sizes:
         count *= size
 
+    vgprs = count * -(-item_bytes(kind.item) // 4)
+
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        return (low.slot(ir.ArrayType(item_type(kind.item), count), "local"),)
+        slot = low.slot(ir.ArrayType(item_type(kind.item), count), "local")
+        low.footprint.add(slot, vgprs, low.where(), low.builder.block)
+        return (slot,)
 
     return Operation(kind, [shape, dtype], emit)
 
@@ -90,6 +101,7 @@ def getitem(compilation: Compilation, array: LocalArray, index: types.Type) -> O
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         pointer = _pointer(low, array, values[0][0], place)
+        low.footprint.use(values[0][0], low.builder.block)
         return (low.builder.load(pointer, typ=item_type(array.item)),)
 
     return Operation(array.item, [array, index], emit)
@@ -111,6 +123,7 @@ def setitem(
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         stored = values[2][0]
+        low.footprint.use(values[0][0], low.builder.block, stored)
         if isinstance(value, Vector):
             stored = convert_vector(low.builder, stored, value, item)
         elif isinstance(item, Vector):

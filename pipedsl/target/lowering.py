@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir as llvm
 
 from pipedsl.core.errors import SourceLocation
+from pipedsl.target.footprint import Footprint
 from pipedsl.target.frame import Frame, StackSlot
 from pipedsl.target.operations import Value
 
@@ -30,6 +31,12 @@ class Lowering:
     module : KernelModule
         The LLVM module, with declarations, LDS and debug information.
     builder : llvmlite.ir.IRBuilder
+    footprint : Footprint
+        The register arrays.
+    roles : tuple of int or None
+        Producer and consumer waves of a workgroup, where the kernel declares them.
+    stages : int
+        Slots of the longest ring that the kernel declares; 0 without one.
     """
 
     def __init__(self, compilation: Compilation, module: KernelModule) -> None:
@@ -39,6 +46,9 @@ class Lowering:
         self.builder = llvm.IRBuilder(module.function.append_basic_block("body"))
         self._body = self.builder.block
         self.frames: list[Frame] = []
+        self.footprint = Footprint()
+        self.roles: tuple[int, int] | None = None
+        self.stages = 0
 
     def kernel(self, typed: TypedFunction, args: Sequence[Value]) -> None:
         """Emit the whole body of the kernel."""
@@ -70,6 +80,7 @@ class Lowering:
         """Put `value` in `slots`."""
         for register, slot in zip(value, slots, strict=True):
             self.builder.store(register, slot)
+            self.footprint.keep(register, slot)
 
     def where(self) -> SourceLocation:
         """The user's line that is being emitted."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from llvmlite import ir
 
 from pipedsl.core.arch import Arch
-from pipedsl.core.errors import ResourceError, SourceLocation
+from pipedsl.core.errors import SourceLocation
 from pipedsl.target.debuginfo import LineTable
 from pipedsl.target.types import LDS
 
@@ -52,6 +53,7 @@ class KernelModule:
     debug : LineTable
     lds_bytes : int
         LDS allocated so far.
+    lds_arrays : list of LdsArray
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class KernelModule:
         for argument, (label, _) in zip(self.function.args, parameters, strict=True):
             argument.name = label
         self.lds_bytes = 0
-        self.lds_arrays: list[tuple[int, SourceLocation]] = []
+        self.lds_arrays: list[LdsArray] = []
         self._inputs: set[str] = set()
         self._flag("amdhsa_code_object_version", _CODE_OBJECT_V5, behavior=1)
         self._flag("Debug Info Version", 3, behavior=2)
@@ -121,27 +123,8 @@ class KernelModule:
         array.linkage = "internal"
         array.initializer = ir.Constant(array.value_type, ir.Undefined)
         self.lds_bytes = -(-self.lds_bytes // 16) * 16 + count * item_bytes
-        self.lds_arrays.append((count * item_bytes, where))
+        self.lds_arrays.append(LdsArray(count, count * item_bytes, where))
         return array
-
-    def check_lds(self) -> None:
-        """Compare the LDS total with what a workgroup can have.
-
-        Raises
-        ------
-        ResourceError
-            Naming the array that takes most.
-        """
-        limit = self.arch.lds_bytes
-        if self.lds_bytes <= limit:
-            return
-        size, where = max(self.lds_arrays, key=lambda entry: entry[0])
-        raise ResourceError(
-            f"the kernel takes {self.lds_bytes} bytes of LDS and {self.arch.name} has {limit} "
-            f"per workgroup; this array takes {size}.",
-            fix="use fewer stages, smaller tiles or a narrower dtype.",
-            where=where,
-        )
 
     def finish(self, waves_per_eu: int | None = None) -> str:
         """The module's text, with registers left for `waves_per_eu` waves per SIMD."""
@@ -158,6 +141,15 @@ class KernelModule:
         )
         self.function.attributes = _Attributes(f"nounwind norecurse {text}")
         return str(self.module)
+
+
+@dataclass(frozen=True)
+class LdsArray:
+    """One array in LDS: its elements, its bytes, and the line that makes it."""
+
+    count: int
+    nbytes: int
+    where: SourceLocation
 
 
 class _Attributes(ir.FunctionAttributes):

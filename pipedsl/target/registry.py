@@ -4,6 +4,7 @@ from pipedsl.target import (  # noqa: F401
     arithmetic,
     arrays,
     atomics,
+    budget,
     buffers,
     checks,
     comparison,

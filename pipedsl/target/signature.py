@@ -11,6 +11,7 @@ from numba.core import types
 
 from pipedsl.core.arch import Arch
 from pipedsl.core.image import Parameter
+from pipedsl.isa.budget import Budget
 from pipedsl.target import registry
 from pipedsl.target.compilation import Compilation
 from pipedsl.target.composites import Array
@@ -32,12 +33,15 @@ class LoweredKernel:
     lds_bytes : int
     filenames : frozenset of str
         Files that line information refers to.
+    budget : Budget or None
+        Of a kernel with roles.
     """
 
     llvm_ir: str
     parameters: tuple[Parameter, ...]
     lds_bytes: int
     filenames: frozenset[str]
+    budget: Budget | None
 
 
 def scalar_type(dtype: str) -> ArgumentType:
@@ -66,7 +70,7 @@ def lower_kernel(
     ------
     KernelError, ResourceError
     """
-    compilation = Compilation(arch, block, unchecked=unchecked)
+    compilation = Compilation(arch, block, unchecked=unchecked, waves_per_eu=waves_per_eu)
     module = compilation.compile(function, arg_types, symbol)
     names = inspect.signature(function).parameters
     return LoweredKernel(
@@ -77,6 +81,7 @@ def lower_kernel(
         ),
         lds_bytes=module.lds_bytes,
         filenames=frozenset(module.debug.filenames),
+        budget=compilation.budget,
     )
 
 

@@ -18,6 +18,8 @@ from pipedsl.core.arch import ARCHS, get_arch
 from tiles import MatrixUnit, Tile
 
 TYPES = ("f16", "bf16", "fp8", "f32")
+CDNA = ("gfx90a", "gfx942", "gfx950")
+LARGE_LDS = ("gfx950",)  # 160 KiB
 
 
 def element_type(name: str, arch: str) -> np.dtype:
@@ -110,6 +112,19 @@ class Gemm:
         return replace(self, vector=math.gcd(k, self.unit.chunk), vector_out=4 if quads else 1)
 
 
+Presets = Mapping[str, Mapping[str, Any]]
+"""Fields of `Gemm` by name, and under ``archs`` where they fit; the first that fits is the default."""
+
+
+def presets_for(presets: Presets, arch: str) -> dict[str, dict[str, Any]]:
+    """The presets that fit `arch`, as fields of `Gemm`."""
+    return {
+        name: {field: value for field, value in preset.items() if field != "archs"}
+        for name, preset in presets.items()
+        if arch in preset.get("archs", ARCHS)
+    }
+
+
 MakeKernel = Callable[[Gemm], Kernel]
 
 
@@ -195,15 +210,14 @@ class WrongResultError(Exception):
 def gemm_main(
     description: str,
     make_kernel: MakeKernel,
-    presets: Mapping[str, Mapping[str, Any]],
+    presets: Presets,
     argv: Sequence[str] | None = None,
 ) -> int:
     """The command line of a GEMM program; 0 if the result is right.
 
     Parameters
     ----------
-    presets : mapping
-        Fields of `Gemm` by name; the first is the default.
+    presets : Presets
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -213,18 +227,22 @@ def gemm_main(
     parser.add_argument("--arch", choices=ARCHS, help="default: the current device's")
     parser.add_argument("--dtype", choices=TYPES[:3], default="bf16", help="of A and B")
     parser.add_argument("--out", choices=("f32", "f16", "bf16"), default="f32", help="of C")
-    parser.add_argument("--preset", choices=presets, default=next(iter(presets)))
+    parser.add_argument("--preset", choices=presets, help="default: the first for the arch")
     parser.add_argument("--random", action="store_true", help="normal values instead of integers")
     options = parser.parse_args(argv)
     current = get_device()
     arch = options.arch or current.arch.name
     dtype, out = element_type(options.dtype, arch), element_type(options.out, arch)
-    gemm = Gemm(arch, dtype, **presets[options.preset])
+    fitting = presets_for(presets, arch)
+    preset = options.preset or next(iter(fitting), None)
+    if preset not in fitting:
+        parser.error(f"for {arch} there is {', '.join(fitting) or 'no preset'}.")
+    gemm = Gemm(arch, dtype, **fitting[preset])
     shape = (options.m, options.n, options.k)
     try:
         with use_device(current.name if arch == current.arch.name else f"sim:{arch}") as device:
             outcome = check(make_kernel, gemm, shape, out, not options.random)
-        print(f"{shape[0]} x {shape[1]} x {shape[2]}, {dtype} to {out}, {options.preset}")
+        print(f"{shape[0]} x {shape[1]} x {shape[2]}, {dtype} to {out}, {preset}")
         print(f"{device.name}: {outcome}")
         print(compile_for(make_kernel, gemm, out).resources)
     except (PipedslError, WrongResultError) as error:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from common import Gemm, gemm_main
+from common import CDNA, Gemm, gemm_main
 from pipedsl import Kernel, gpu, pipelined_kernel
 from tiles import Accumulator, Fragments, TileLoader
 
 PRESETS = {
-    "128x128x64": {"block": (128, 128, 64), "wave": (64, 64)},
+    "128x128x64": {"block": (128, 128, 64), "wave": (64, 64), "archs": CDNA},
     "64x64x64": {"block": (64, 64, 64), "wave": (32, 32)},
 }
 

@@ -115,13 +115,18 @@ class Tile:
 
     @property
     def steps(self) -> int:
-        """Chunks that each thread brings."""
-        return self.rows * self.row_chunks // self.threads
+        """Chunks that each thread brings; in the last step some threads may have none."""
+        return -(-self.rows * self.row_chunks // self.threads)
 
     @property
     def step_rows(self) -> int:
         """Rows that all threads bring in one step."""
         return self.threads // self.row_chunks
+
+    @property
+    def whole_steps(self) -> int:
+        """Steps in which every thread has a chunk."""
+        return self.rows // self.step_rows
 
     @property
     def parts(self) -> int:
@@ -168,6 +173,7 @@ class TileLoader:
         self.tile = tile
         self.buffer = gpu.buffer(matrix)
         self.depth = depth
+        self.row = row
         self.column = chunk * tile.chunk
         self.indices = indices
         self.target = row * tile.columns + (chunk ^ pattern) * tile.chunk
@@ -184,14 +190,25 @@ class TileLoader:
 
     def store(self, lds, base):
         """Put the loaded tile into `lds` from element `base` on."""
+        self.store_steps(lds, base, 0, self.tile.steps)
+
+    def store_steps(self, lds, base, first, count):
+        """As `store`, but only `count` steps from `first` on: rows ``first * tile.step_rows`` ..."""
         tile = self.tile
-        for i in gpu.static_range(tile.steps):
-            for part in gpu.static_range(tile.parts):
-                place = base + self.target + i * tile.step_rows * tile.columns + part * tile.vector
-                if tile.vector == 1:
-                    lds[place] = self.pieces[i, part]
-                else:
-                    gpu.store(lds, place, self.pieces[i, part])
+        for i in gpu.static_range(first, first + count):
+            if i < tile.whole_steps or self.row + i * tile.step_rows < tile.rows:
+                self.store_step(lds, base, i)
+
+    def store_step(self, lds, base, i):
+        """Put what step `i` loaded into `lds`."""
+        tile = self.tile
+        for part in gpu.static_range(tile.parts):
+            place = base + self.target
+            offset = i * tile.step_rows * tile.columns + part * tile.vector
+            if tile.vector == 1:
+                lds[place + offset] = self.pieces[i, part]
+            else:
+                gpu.store(lds, place, self.pieces[i, part], offset=offset)
 
 
 class Fragments:
@@ -209,12 +226,17 @@ class Fragments:
 
     def __init__(self, tile, unit, first_row, count):
         lane = gpu.lane_id() % 16
+        group = gpu.lane_id() // 16 % unit.groups
+        pattern = lane // tile.pattern_rows % tile.patterns
+        row = (first_row + lane) * tile.columns
+        chunks = tile.row_chunks // unit.groups  # of a lane
+        places = gpu.local.array(chunks, np.int32)
+        for number in gpu.static_range(chunks):
+            places[number] = row + ((number * unit.groups + group) ^ pattern) * tile.chunk
         self.tile = tile
         self.unit = unit
         self.count = count
-        self.row = (first_row + lane) * tile.columns
-        self.group = gpu.lane_id() // 16 % unit.groups
-        self.pattern = lane // tile.pattern_rows % tile.patterns
+        self.places = places
         self.operands = gpu.local.array((count, unit.parts), gpu.vec(tile.dtype, unit.operand))
 
     def read(self, lds, base, step):
@@ -239,9 +261,10 @@ class Fragments:
 
     def chunk(self, lds, base, i, number):
         """Chunk `number` of the lane's K elements, of operand `i`, as two int64."""
-        chunk = (number * self.unit.groups + self.group) ^ self.pattern
-        place = base + self.row + chunk * self.tile.chunk + i * 16 * self.tile.columns
-        return gpu.bitcast(gpu.load(lds, place, self.tile.chunk), gpu.vec(np.int64, 2))
+        tile = self.tile
+        place = base + self.places[number]
+        loaded = gpu.load(lds, place, tile.chunk, offset=i * 16 * tile.columns)
+        return gpu.bitcast(loaded, gpu.vec(np.int64, 2))
 
 
 class Accumulator:

@@ -131,40 +131,67 @@ def _alignment(array: Array, count: int) -> int:
     return min(size & -size, _MOST_ALIGNED)
 
 
+def _distance(array: Array, offset: Any, what: str) -> int:
+    """`offset` elements in bytes."""
+    number = offset.value if isinstance(offset, Constant) else offset
+    if not isinstance(number, int):
+        raise TypeMismatch(
+            f"gpu.{what}() takes a compile-time int as offset.", "add what varies to the index."
+        )
+    return number * item_bytes(array)
+
+
+def _at(low: Lowering, pointer: ir.Value, distance: int) -> ir.Value:
+    """A step of its own: an addition to the index could not be told from the rest of it."""
+    if not distance:
+        return pointer
+    return low.builder.gep(pointer, [ir.Constant(_I32, distance)], source_etype=ir.IntType(8))
+
+
 @implements(gpu.load)
 def _load(
-    compilation: Compilation, array: types.Type, index: types.Type, count: types.Type
+    compilation: Compilation,
+    array: types.Type,
+    index: types.Type,
+    count: types.Type,
+    offset: Any = 0,
 ) -> Operation:
     source = _checked(array, index, "load")
+    distance = _distance(source, offset, "load")
     if not isinstance(count, Constant) or not isinstance(count.value, int):
         raise TypeMismatch("gpu.load() takes a compile-time constant as count.")
     target = vector_of(_vector_type(source.dtype, count.value))
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        pointer = element_pointer(low, source, values[0], index, values[1])
+        pointer = _at(low, element_pointer(low, source, values[0], index, values[1]), distance)
         align = _alignment(source, target.count)
         return (low.builder.load(pointer, typ=target.llvm, align=align),)
 
-    return Operation(target, [array, index, count], emit)
+    return Operation(target, [array, index, count, offset], emit)
 
 
 @implements(gpu.store)
 def _store(
-    compilation: Compilation, array: types.Type, index: types.Type, value: types.Type
+    compilation: Compilation,
+    array: types.Type,
+    index: types.Type,
+    value: types.Type,
+    offset: Any = 0,
 ) -> Operation:
     target = _checked(array, index, "store")
+    distance = _distance(target, offset, "store")
     if not isinstance(value, Vector):
         raise TypeMismatch(f"gpu.store() takes a vector, not {value}.", "use array[index] = value.")
     compilation.written |= target.parameters
     stored = Vector(target.dtype, value.count)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        pointer = element_pointer(low, target, values[0], index, values[1])
+        pointer = _at(low, element_pointer(low, target, values[0], index, values[1]), distance)
         vector = convert_vector(low.builder, values[2][0], value, stored)
         low.builder.store(vector, pointer, align=_alignment(target, value.count))
         return ()
 
-    return Operation(types.none, [array, index, value], emit)
+    return Operation(types.none, [array, index, value, offset], emit)
 
 
 # Elements and attributes

@@ -16,7 +16,7 @@ PUBLIC = [
     "AmdCounterBackend", "AssemblyError", "CompilationError", "CompiledKernel", "ConfigError",
     "DeadlockError", "DeviceArray", "DeviceError", "HipError", "Kernel", "KernelError",
     "KernelSyntaxError", "KernelTypeError", "LaunchError", "MemoryFault", "PipedslError",
-    "PipelineBackend", "ProducerConsumerPipeline", "ProtocolError", "ResourceError", "Roles",
+    "PipelineBackend", "ProducerConsumerPipeline", "ProtocolError", "ResourceError", "RingPosition", "Roles",
     "SimulationError", "SingleCounterSync", "SplitCounterSync", "StepBudgetExceeded",
     "TargetError", "ToolchainMissing", "UnsupportedInstruction", "__version__", "config",
     "device_array", "device_function", "event", "get_device", "gpu", "pipelined_kernel", "stream",

@@ -67,7 +67,7 @@ class KernelSource:
         file_lines = linecache.getlines(function.__code__.co_filename)
         self = cls(function, lines, "".join(file_lines))
         self._check(file_lines, is_kernel)
-        remember(function, self.text)
+        remember(function, self.file_text)
         return self
 
     def _check(self, file_lines: list[str], is_kernel: bool) -> None:

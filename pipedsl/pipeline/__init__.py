@@ -3,6 +3,7 @@
 from pipedsl.pipeline.backend import PipelineBackend
 from pipedsl.pipeline.counter import AmdCounterBackend, CounterHandle
 from pipedsl.pipeline.pipeline import ProducerConsumerPipeline
+from pipedsl.pipeline.position import RingPosition
 from pipedsl.pipeline.roles import Role, Roles
 from pipedsl.pipeline.stage import ConsumerStage, ProducerStage
 from pipedsl.pipeline.tile_sync import SingleCounterSync, SplitCounterSync
@@ -14,6 +15,7 @@ __all__ = [
     "PipelineBackend",
     "ProducerConsumerPipeline",
     "ProducerStage",
+    "RingPosition",
     "Role",
     "Roles",
     "SingleCounterSync",

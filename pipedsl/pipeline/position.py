@@ -20,7 +20,7 @@ class RingPosition:
         The first lap.
     """
 
-    def __init__(self, num_stages: int, phase: int) -> None:
+    def __init__(self, num_stages: int, phase: int = 0) -> None:
         cells = gpu.local.array(2, np.int32)
         cells[0] = 0
         cells[1] = phase

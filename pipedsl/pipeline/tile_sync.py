@@ -2,7 +2,8 @@
 synchronise on it alone, not on the whole stage.
 
 Both classes have the same members, so that a kernel can take either. Laps count from 0 on both
-sides. They order nothing: fence the data first, as with a `PipelineBackend`.
+sides: ``RingPosition(num_stages)`` keeps a wave's stage and lap. They order nothing: fence the data
+first, as with a `PipelineBackend`.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class SingleCounterSync:
     """
 
     def __init__(self, num_tiles: int, num_stages: int, writes: int, reads: int) -> None:
-        gpu.static_check(writes >= 1 and reads >= 1, "a tile needs a writer and a reader.")
+        gpu.static_check(writes >= 1, "writes is {}.", "use 1 or more.", writes)
+        gpu.static_check(reads >= 1, "reads is {}.", "use 1 or more.", reads)
         gpu.declare_stages(num_stages)
         self.num_tiles = num_tiles
         self.num_stages = num_stages

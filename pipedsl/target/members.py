@@ -33,6 +33,10 @@ def attribute(compilation: Compilation, source: types.Type, name: str) -> Operat
         found = _python_attribute(compilation, source.value, name)
     elif isinstance(source, Object):
         found = _object_attribute(compilation, source, name)
+    if found is None and name == "__enter__":
+        raise TypeMismatch(
+            f"with cannot enter {source}.", "give it a stage: pipe.produce() or pipe.consume()."
+        )
     if found is None:
         raise TypeMismatch(f"{source} has no attribute {name!r} in kernels.")
     return found

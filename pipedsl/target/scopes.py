@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import dis
-import inspect
 import linecache
-import textwrap
 import types
 import weakref
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ _expanded: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def remember(function: Any, text: str) -> None:
-    """Use `text`, the source as it was at decoration, when `function` is expanded."""
+    """Use `text`, its file as it was at decoration, when `function` is expanded."""
     _captured[function] = text
 
 
@@ -107,28 +105,26 @@ def _call(name: str, method: str) -> ast.Expr:
 
 
 def _rewritten(function: Any) -> Any:
+    """`function` from its file once more, where the file is the context that names have in it."""
     code = function.__code__
     text = _captured.get(function)
     if text is None:
         linecache.checkcache(code.co_filename)
-        text = inspect.getsource(function)
-    definition = ast.parse(textwrap.dedent(text)).body[0]
-    assert isinstance(definition, ast.FunctionDef)
-    ast.increment_lineno(definition, code.co_firstlineno - 1)
-    definition.decorator_list = []
-    definition.args.defaults = []
-    definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
-    definition = _Expansion(code.co_filename).visit(definition)
-    # Free variables stay free when an enclosing function has them.
-    enclosing = ast.FunctionDef(
-        "enclosing", _parameters(code.co_freevars), [definition], [], lineno=1, col_offset=0
-    )
-    if hasattr(enclosing, "type_params"):
-        enclosing.type_params = []
-    module = ast.fix_missing_locations(ast.Module([enclosing], []))
-    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
-    inner = _constant_code(_constant_code(compiled, "enclosing"), function.__name__)
-    inner = inner.replace(co_firstlineno=code.co_firstlineno)
+        text = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree = ast.parse(text)
+        found = _code_in(compile(tree, code.co_filename, "exec", dont_inherit=True), code)
+    except SyntaxError:
+        found = None
+    if found is None or any(getattr(found, part) != getattr(code, part) for part in _PARTS):
+        raise KernelSyntaxError(
+            f"{function.__name__}() is not what its file says any more.",
+            fix="import its module anew.",
+            where=SourceLocation(code.co_filename, code.co_firstlineno),
+        )
+    _Expansion(code.co_filename).visit(_definition(tree, code))
+    inner = _code_in(compile(tree, code.co_filename, "exec", dont_inherit=True), code)
+    assert inner is not None
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     made = types.FunctionType(
         inner,
@@ -143,11 +139,25 @@ def _rewritten(function: Any) -> Any:
     return made
 
 
-def _parameters(names: tuple[str, ...]) -> ast.arguments:
-    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+_PARTS = ("co_code", "co_names", "co_varnames", "co_freevars", "co_consts")
 
 
-def _constant_code(code: types.CodeType, name: str) -> types.CodeType:
-    found = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
-    assert isinstance(found, types.CodeType)
-    return found
+def _code_in(outer: types.CodeType, code: types.CodeType) -> types.CodeType | None:
+    """The function within `outer` that has the name and the place of `code`."""
+    for inner in outer.co_consts:
+        if isinstance(inner, types.CodeType):
+            if (inner.co_name, inner.co_firstlineno) == (code.co_name, code.co_firstlineno):
+                return inner
+            found = _code_in(inner, code)
+            if found is not None:
+                return found
+    return None
+
+
+def _definition(tree: ast.Module, code: types.CodeType) -> ast.FunctionDef:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return node
+    raise AssertionError(f"no definition of {code.co_name}")

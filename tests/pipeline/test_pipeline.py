@@ -9,6 +9,7 @@ from pipedsl import (
     AmdCounterBackend,
     ProducerConsumerPipeline,
     ProtocolError,
+    RingPosition,
     Roles,
     SingleCounterSync,
     SplitCounterSync,
@@ -25,10 +26,15 @@ ALL = list(ARCHS)
 N = 23
 
 
-class FlagBackend:
-    """A user's own backend: one int32 per slot and side, which arrivals increase atomically."""
+class ParityBackend:
+    """A user's own backend, in the manner of an mbarrier.
+
+    A word holds the arrivals of the current phase and, above them, the number of the phase; a
+    waiter looks at its parity alone.
+    """
 
     BarrierStorage = np.int32
+    Handle = int
 
     def __init__(self, num_stages, producer_arrivals, consumer_arrivals):
         self.num_stages = num_stages
@@ -45,13 +51,21 @@ class FlagBackend:
             self.words[0, i] = 0
             self.words[1, i] = 0
 
+    def passed(self, side, stage, parity):
+        word = gpu.atomic_add(self.words, (side, stage), 0)
+        return not gpu.any_lane((word >> 16) & 1 == parity)
+
+    def arrive(self, side, stage, arrivals):
+        if gpu.lane_id() == 0:
+            before = gpu.atomic_add(self.words, (side, stage), 1)
+            if before & 0xFFFF == arrivals - 1:
+                gpu.atomic_add(self.words, (side, stage), 0x10000 - arrivals)
+
     def try_full(self, stage, phase):
-        seen = gpu.atomic_add(self.words, (0, stage), 0)
-        return not gpu.any_lane(seen < (phase + 1) * self.producer_arrivals)
+        return self.passed(0, stage, phase & 1)
 
     def try_empty(self, stage, phase):
-        seen = gpu.atomic_add(self.words, (1, stage), 0)
-        return not gpu.any_lane(seen < (phase - 1) * self.consumer_arrivals)
+        return self.passed(1, stage, phase & 1)
 
     def wait_full(self, stage, phase, ticks=None):
         while not self.try_full(stage, phase):
@@ -62,12 +76,10 @@ class FlagBackend:
             gpu.sleep(1)
 
     def arrive_full(self, stage):
-        if gpu.lane_id() == 0:
-            gpu.atomic_add(self.words, (0, stage), 1)
+        self.arrive(0, stage, self.producer_arrivals)
 
     def arrive_empty(self, stage):
-        if gpu.lane_id() == 0:
-            gpu.atomic_add(self.words, (1, stage), 1)
+        self.arrive(1, stage, self.consumer_arrivals)
 
     def full_handle(self, stage):
         return stage
@@ -125,8 +137,8 @@ def test_blocks_hand_over_whole_slots(arch: str, num_stages: int) -> None:
     values(rows(num_stages), arch, seed=num_stages)
 
 
-@pytest.mark.parametrize("backend", [narrow_counters, FlagBackend])
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("backend", [narrow_counters, ParityBackend])
+@pytest.mark.parametrize("arch", ALL)
 def test_backends_are_exchangeable(arch: str, backend) -> None:
     values(rows(2, backend), arch, seed=7)
 
@@ -286,20 +298,23 @@ def test_tile_counters(arch: str, sync_class) -> None:
         slots = gpu.shared.array((3, 2, 64), np.int32)
         sync.init()
         lane, wave = gpu.lane_id(), gpu.wave_id()
+        at = RingPosition(3)
         if wave < 2:
             for i in range(n):
-                sync.wait_empty(wave, i % 3, i // 3)
-                slots[i % 3, wave, lane] = 100 * i + 10 * wave + lane
+                sync.wait_empty(wave, at.stage(), at.phase())
+                slots[at.stage(), wave, lane] = 100 * i + 10 * wave + lane
                 gpu.fence_lds()
-                sync.arrive_full(wave, i % 3)
+                sync.arrive_full(wave, at.stage())
+                at.step()
         else:
             for i in range(n):
                 total = 0
                 for tile in gpu.static_range(2):
-                    sync.wait_full(tile, i % 3, i // 3)
-                    total += slots[i % 3, tile, lane]
+                    sync.wait_full(tile, at.stage(), at.phase())
+                    total += slots[at.stage(), tile, lane]
                     gpu.fence_lds()
-                    sync.arrive_empty(tile, i % 3)
+                    sync.arrive_empty(tile, at.stage())
+                at.step()
                 result[wave - 2, i, lane] = total
 
     with use_device(f"sim:{arch}"), config.scope(seed=3):
@@ -308,6 +323,18 @@ def test_tile_counters(arch: str, sync_class) -> None:
         kernel[1, 4 * size](result, np.int32(N))
     i, lane = np.ogrid[:N, :size]
     np.testing.assert_array_equal(result, np.broadcast_to(200 * i + 10 + 2 * lane, result.shape))
+
+
+@pytest.mark.parametrize("sync_class", [SingleCounterSync, SplitCounterSync])
+@pytest.mark.parametrize("counts", [(0, 1), (1, 0)])
+def test_tile_counters_need_both_sides(sync_class, counts) -> None:
+    @pipelined_kernel
+    def kernel(out):
+        sync_class(2, 3, writes=counts[0], reads=counts[1]).init()
+
+    message = r"(writes|reads|(producer|consumer)_arrivals) is 0\."
+    with pytest.raises(ProtocolError, match=message):
+        kernel.compile(np.zeros(1, np.int32), arch="gfx942", block=64)
 
 
 def test_signals_take_what_the_backend_needs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from pipedsl import (
     AmdCounterBackend,
     KernelSyntaxError,
+    KernelTypeError,
     ProducerConsumerPipeline,
     ProtocolError,
     device_function,
+    gpu,
     pipelined_kernel,
 )
 
@@ -244,6 +247,86 @@ def test_nothing_jumps_out_of_a_block_in_a_method() -> None:
     with pytest.raises(KernelSyntaxError, match="break leaves the with block of 'stage'") as caught:
         pipelined_kernel(kernel).compile(np.zeros(1, np.int32), np.int32(3), arch="gfx942")
     assert caught.value.where.line == line_with(Drain.all, "# here")
+
+
+class Lanes:
+    """A class with a private name and a decorated kernel's line numbers."""
+
+    def __init__(self, pipe):
+        self.pipe = pipe
+        self.__first = 5
+
+    def fill(self, out):
+        with self.pipe.produce() as stage:
+            out[stage.index()] = self.__first
+
+
+def test_private_names_survive_the_rewriting() -> None:
+    @pipelined_kernel
+    def kernel(out):
+        pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+        pipe.init()
+        Lanes(pipe).fill(out)
+
+    out = np.zeros(4, np.int32)
+    kernel[1, 64](out)
+    assert out.tolist() == [5, 0, 0, 0]
+
+
+def test_with_takes_a_stage_and_one_name() -> None:
+    @pipelined_kernel
+    def number(out):
+        with gpu.lane_id() as lane:  # here
+            out[0] = lane
+
+    @pipelined_kernel
+    def tuples(out):
+        with gpu.lane_id() as (lane, other):
+            out[0] = lane + other
+
+    with pytest.raises(KernelTypeError, match="with cannot enter int32") as caught:
+        number.compile(np.zeros(1, np.int32), arch="gfx942")
+    assert caught.value.where.line == line_with(number.source.function, "# here")
+    with pytest.raises(KernelSyntaxError, match="with takes one name after as"):
+        tuples.compile(np.zeros(1, np.int32), arch="gfx942")
+
+
+def test_a_file_that_changed_after_its_import(tmp_path) -> None:
+    """A method is read when it is compiled: its file must still be what was imported."""
+    path = tmp_path / "drains.py"
+    text = inspect.getsource(Drain)
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("drains", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path.write_text("# a new first line\n" + text.replace("i > 2", "i > 3"))
+
+    def kernel(out, n):
+        module.Drain(ProducerConsumerPipeline(AmdCounterBackend(2))).all(out, n)
+
+    with pytest.raises(KernelSyntaxError, match=r"all\(\) is not what its file says any more"):
+        pipelined_kernel(kernel).compile(np.zeros(1, np.int32), np.int32(3), arch="gfx942")
+
+
+@pytest.mark.parametrize("doubled", [False, True])
+def test_constants_decide_branches_in_a_block(doubled: bool) -> None:
+    @pipelined_kernel
+    def kernel(out):
+        pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+        pipe.init()
+        with pipe.produce() as stage:
+            if doubled:
+                out[stage.index()] = 2
+            else:
+                out.no_such_member()
+
+    if doubled:
+        out = np.zeros(4, np.int32)
+        kernel[1, 64](out)
+        assert out.tolist() == [2, 0, 0, 0]
+    else:
+        with pytest.raises(KernelTypeError, match="no_such_member"):
+            kernel.compile(np.zeros(1, np.int32), arch="gfx942")
 
 
 def test_a_loop_in_a_block_may_be_left() -> None:

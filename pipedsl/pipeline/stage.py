@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipedsl.target import gpu
-from pipedsl.target.linear import Linear
+from pipedsl.target.acquisitions import Linear
 
 
 class ProducerStage(Linear):
@@ -33,6 +33,8 @@ class ProducerStage(Linear):
     """
 
     RELEASES = frozenset(("__exit__", "commit", "release", "release_without_signal"))
+    SIGNALS = frozenset(("arrive", "commit"))
+    MAY_SIGNAL = frozenset(("__exit__", "release"))
 
     def __init__(
         self,
@@ -115,6 +117,8 @@ class ConsumerStage(Linear):
     """
 
     RELEASES = frozenset(("__exit__", "release", "release_without_signal"))
+    SIGNALS = frozenset(("arrive",))
+    MAY_SIGNAL = frozenset(("__exit__", "release"))
 
     def __init__(
         self, pipeline: Any, slot: int, signals: bool, advanced: bool, scoped: bool

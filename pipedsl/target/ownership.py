@@ -18,11 +18,12 @@ class State(Enum):
 
     MADE = "made"  # by a call that is meant for a with block, not entered yet
     HELD = "held"
+    SIGNALLED = "signalled"  # and still held
     LENT = "lent"  # to this function, which must give it back as it was
     RELEASED = "released"
 
 
-_OPEN = frozenset({State.MADE, State.HELD})
+_OPEN = frozenset({State.MADE, State.HELD, State.SIGNALLED})
 
 
 @dataclass

@@ -125,7 +125,49 @@ def moved_and_released_in_both_names(out, n):
     stage.commit()
 
 
+def signalled_twice(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    with pipe.consume() as stage:  # here
+        stage.arrive()
+
+
+def committed_after_its_signal(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_producer(signal=False)
+    if n > 1:
+        stage.arrive()
+    stage.commit()  # here
+
+
+def arrives_in_a_loop(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    stage = pipe.acquire_consumer()
+    for _ in range(n):
+        stage.arrive()  # here
+    stage.release_without_signal()
+
+
+def nested(out, n):
+    pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+    with pipe.produce() as stage:  # acquire_
+        with pipe.produce() as other:  # here
+            out[stage.index()] = other.index()
+
+
+def held_twice(out, n):
+    held = Drain(ProducerConsumerPipeline(AmdCounterBackend(2)))
+    stage = held.pipe.acquire_producer()
+    other = held.pipe.acquire_and_advance()  # here
+    other.commit()
+    stage.commit()
+
+
 CASES = [
+    (signalled_twice, r"'stage' \(line {acquired}\) signals twice\."),
+    (committed_after_its_signal, r"'stage' \(line {acquired}\) signals twice\."),
+    (arrives_in_a_loop, r"'stage' \(line {acquired}\) signals twice\."),
+    (nested, r"'other' takes the slot that 'stage' \(line {acquired}\) still holds\."),
+    (held_twice, r"'other' takes the slot that 'stage' \(line {acquired}\) still holds\."),
     (never_released, r"'stage' \(line {acquired}\) is never released\."),
     (never_named, r"a stage \(line {acquired}\) is never released\."),
     (released_on_one_path, r"'stage' \(line {acquired}\) is not released on every path\."),

@@ -58,16 +58,21 @@ class Origin:
         ty = self.kind.fields.get(field)
         return isinstance(ty, Constant) and bool(ty.value)
 
+    @property
+    def cls(self) -> type[Linear]:
+        """The value's class."""
+        assert issubclass(self.kind.cls, Linear)
+        return self.kind.cls
+
     def signals(self, method: str) -> bool:
         """Whether `method` signals."""
-        cls = self.kind.cls
-        return method in cls.SIGNALS or (method in cls.MAY_SIGNAL and self.has("signals"))
+        return method in self.cls.SIGNALS or (method in self.cls.MAY_SIGNAL and self.has("signals"))
 
     def keeps_place(self, other: Origin) -> bool:
         """Whether `other`, acquired while this is held, would be the same again."""
         return (
             self.source is not None
-            and (self.source, self.kind.cls) == (other.source, other.kind.cls)
+            and (self.source, self.cls) == (other.source, other.cls)
             and not self.has("advanced")
         )
 
@@ -140,17 +145,20 @@ class Acquisitions:
         return getattr(kind.cls, self._function.__name__, None) is self._function
 
     def _source(self, call: ir.Expr) -> str | None:
-        callee = self._definitions.get(self.root(call.func.name))
-        value = callee.value if callee is not None else None
-        is_method = isinstance(value, ir.Expr) and value.op == "getattr"
-        return self._path(value.value.name) if is_method else None
+        method = self._member(call.func.name)
+        return None if method is None else self._path(method.value.name)
 
     def _path(self, name: str) -> str:
-        root = self.root(name)
-        value = self._definitions[root].value if root in self._definitions else None
-        if isinstance(value, ir.Expr) and value.op == "getattr":
-            return f"{self._path(value.value.name)}.{value.attr}"
-        return root
+        member = self._member(name)
+        if member is None:
+            return self.root(name)
+        return f"{self._path(member.value.name)}.{member.attr}"
+
+    def _member(self, name: str) -> ir.Expr | None:
+        """The attribute that the variable `name` stands for."""
+        inst = self._definitions.get(self.root(name))
+        is_member = inst and isinstance(inst.value, ir.Expr) and inst.value.op == "getattr"
+        return inst.value if inst and is_member else None
 
     def _moves_to(self, target: ir.Block, copies: list[tuple[str, ir.Var]]) -> list:
         phis = {inst.target.name for inst in _assignments(target)}

@@ -92,7 +92,7 @@ class _Check:
         return []
 
     def _releases(self, value: str, method: str) -> bool:
-        return method in self._values.origins[value].kind.cls.RELEASES
+        return method in self._values.origins[value].cls.RELEASES
 
     def _step(self, inst: ir.Stmt, state: Ownership) -> None:
         acquired = self._acquisition(inst)

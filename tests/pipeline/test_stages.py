@@ -149,7 +149,8 @@ def arrives_in_a_loop(out, n):
 
 def nested(out, n):
     pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
-    with pipe.produce() as stage:  # acquire_
+    with pipe.produce() as stage:
+        out[0] = n
         with pipe.produce() as other:  # here
             out[stage.index()] = other.index()
 

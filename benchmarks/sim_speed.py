@@ -20,9 +20,9 @@ from pipedsl.core.arch import get_arch
 from pipedsl.core.config import config
 from pipedsl.core.image import Parameter
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "kernels"))
 
-from kernels.stress import make_stress
+from stress import make_stress
 
 _LOOP = """
 \ts_mov_b32 s4, 0

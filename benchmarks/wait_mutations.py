@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,15 @@ from pipedsl import sim
 from pipedsl.core.arch import ARCHS, get_arch
 from pipedsl.sim.checked.mutants import Runner, judge, mutants, reference
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "kernels"))
 
-from kernels.stress import make_stress
+from sim_speed import expand
+
+import gemm_pingpong
+import gemm_simple
+import gemm_warp_specialized
+from common import Gemm, element_type, operands, presets_for
+from stress import make_stress
 
 
 class Case(NamedTuple):
@@ -53,6 +59,26 @@ def stress(arch: str, stages: int, items: int = 24) -> Case:
     return Case(f"stress, {stages} stages, {arch}", compiled.asm, compiled.image.name, run)
 
 
+def gemm(arch: str, module: Any, preset: str) -> Case:
+    """One of the project's GEMMs on small integers, one workgroup."""
+    fields = presets_for(module.PRESETS, arch)[preset]
+    configuration = Gemm(arch, element_type("bf16", arch), **fields)
+    rows, columns, depth = configuration.block
+    a, b = operands(rows, columns, 4 * depth, configuration.dtype)
+    configuration = configuration.fitted(columns, 4 * depth)
+    example = np.zeros((rows, columns), np.float32)
+    threads = configuration.threads
+    compiled = module.make_kernel(configuration).compile(a, b, example, arch=arch, block=threads)
+
+    def run(kernel: sim.Kernel, seed: int) -> tuple[sim.RunStats, np.ndarray]:
+        c = np.zeros((rows, columns), np.float32)
+        pairs = zip(compiled.image.parameters, (a, b, c), strict=True)
+        args = [value for parameter, array in pairs for value in expand(parameter, array)]
+        return kernel.launch(1, threads, args, check=True, seed=seed), c
+
+    return Case(f"{module.__name__} {preset}, {arch}", compiled.asm, compiled.image.name, run)
+
+
 def matmul(path: Path, arch: str, m: int = 64, n: int = 64, k: int = 96) -> Case:
     """Triton's float16 matmul on small integers."""
     random = np.random.default_rng(0)
@@ -73,6 +99,11 @@ def cases(foreign: Path | None) -> Iterator[Case]:
     for arch in ARCHS:
         for stages in (1, 4):
             yield stress(arch, stages)
+        for preset in ("mojo", "mojo-split", "mojo-pipeline"):
+            yield gemm(arch, gemm_warp_specialized, preset)
+        yield gemm(arch, gemm_simple, "64x64x64")
+        if presets_for(gemm_pingpong.PRESETS, arch):
+            yield gemm(arch, gemm_pingpong, "192x256x64")
     if foreign is not None:
         for arch in ARCHS:
             path = foreign / f"triton_matmul_{arch}.s"
@@ -89,7 +120,9 @@ def score(case: Case, seeds: Sequence[int], *, verbose: bool) -> Counter[str]:
         verdict = judge(mutant, case.kernel, case.run, seeds, good)
         outcomes[verdict.outcome] += 1
         if verbose or verdict.outcome == "missed":
-            print(f"  line {mutant.line}: {mutant.change}: {verdict.outcome} {verdict.why}".rstrip())
+            print(
+                f"  line {mutant.line}: {mutant.change}: {verdict.outcome} {verdict.why}".rstrip()
+            )
     counts = "  ".join(
         f"{outcomes[name]:4} {name}" for name in ("reported", "idle", "redundant", "missed")
     )

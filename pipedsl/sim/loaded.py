@@ -113,6 +113,7 @@ class Code:
         return self.linked.address
 
 
+_VALUES = {"ieee_mode": 2, "dx10_clamp": 2}  # number of values of fields of the MODE register
 _SCRATCH_LIMIT = 1 << 20  # bytes per lane; more is no program but a damaged number
 
 
@@ -132,6 +133,10 @@ def _check(meta: KernelMetadata, arch: Arch) -> None:
             raise AssemblyError(
                 f"kernel {meta.name} asks for {value} {what}, {arch.name} has {limit}."
             )
+    for name, value in meta.descriptor.items():
+        values = _VALUES.get(name, 4 if name.startswith("float_") else 1 << 32)
+        if not 0 <= value < values:
+            raise AssemblyError(f"kernel {meta.name}: .amdhsa_{name} cannot be {value}.")
     if meta.wave_size != arch.wave_size:
         raise AssemblyError(
             f"kernel {meta.name} is for waves of {meta.wave_size} lanes; the simulator runs "

@@ -38,7 +38,10 @@ class RingPosition:
     def step(self) -> None:
         """Go to the next slot; the lap grows when the ring wraps."""
         following = self.cells[0] + 1
-        if following == self.num_stages:
+        if self.num_stages & (self.num_stages - 1) == 0:
+            self.cells[0] = following % self.num_stages
+            self.cells[1] = self.cells[1] + following // self.num_stages
+        elif following == self.num_stages:
             self.cells[0] = 0
             self.cells[1] = self.cells[1] + 1
         else:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pipedsl.core.errors import KernelSyntaxError, SourceLocation
 
-_OPCODES = frozenset(("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL"))
+_OPCODES = {dis.opmap.get(name, -1) for name in ("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL")}
 _captured: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 _expanded: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
@@ -28,7 +28,7 @@ def remember(function: Any, text: str) -> None:
 
 def expand(function: Any) -> Any:
     """`function` with its ``with`` blocks written out; itself where it has none."""
-    if not any(inst.opname in _OPCODES for inst in dis.get_instructions(function)):
+    if _OPCODES.isdisjoint(function.__code__.co_code[::2]):
         return function
     if function not in _expanded:
         _expanded[function] = _rewritten(function)

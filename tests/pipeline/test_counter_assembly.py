@@ -143,7 +143,7 @@ def piped(result, n_items):
 
 
 def test_a_pipeline_costs_what_its_backend_costs(ring):
-    """The same spins, signals and waits; a step to the next slot is up to 7 scalar instructions."""
+    """The same spins, signals and waits; a step is about 4 scalar instructions."""
     arch, by_hand = ring
     asm = assembly(piped, arch, 2 * arch.wave_size, RESULT, ITEMS)
     ours, theirs = (
@@ -153,6 +153,6 @@ def test_a_pipeline_costs_what_its_backend_costs(ring):
     more = ours - theirs
     assert {name for name in more if not name.startswith("s_")} <= {"v_mov_b32_e32"}
     assert not [name for name in more if name.startswith(("s_wait", "s_sleep", "s_barrier"))]
-    assert more.total() - (theirs - ours).total() <= 14
+    assert more.total() - (theirs - ours).total() <= 11
     spins = loop_around(instructions(asm), "s_sleep")
     assert spins == loop_around(instructions(by_hand), "s_sleep")

@@ -10,8 +10,12 @@ from numba.core import ir, types
 
 from pipedsl.target.composites import Object
 from pipedsl.target.dataflow import phi_copies
+from pipedsl.target.function import SELF
 from pipedsl.target.ownership import State
+from pipedsl.target.scopes import MANAGER
 from pipedsl.target.types import Constant
+
+_UNNAMED = ("$", MANAGER, SELF)
 
 
 class Linear:
@@ -186,7 +190,7 @@ class Acquisitions:
 
     def _call(self, value: str, name: str) -> None:
         shown = name.partition("~")[0].partition(".")[0]
-        if value in self.origins and not shown.startswith(("$", "self@")):
+        if value in self.origins and not shown.startswith(_UNNAMED):
             self.origins[value] = replace(self.origins[value], name=repr(shown))
 
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def _constant(what: str, kind: types.Type) -> int:
     if not isinstance(kind, Constant) or not isinstance(kind.value, int):
-        raise TypeMismatch(f"{what}() takes compile-time constants.")
+        raise TypeMismatch(
+            f"the number of {what} is not a compile-time constant.",
+            "use literals, globals or values that the kernel's factory closes over.",
+        )
     return int(kind.value)
 
 
@@ -28,7 +31,7 @@ def _constant(what: str, kind: types.Type) -> int:
 def _declare_roles(
     compilation: Compilation, producers: types.Type, consumers: types.Type
 ) -> Operation:
-    roles = _constant("declare_roles", producers), _constant("declare_roles", consumers)
+    roles = _constant("producer waves", producers), _constant("consumer waves", consumers)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         low.roles = roles
@@ -39,7 +42,7 @@ def _declare_roles(
 
 @implements(gpu.declare_stages)
 def _declare_stages(compilation: Compilation, num_stages: types.Type) -> Operation:
-    stages = _constant("declare_stages", num_stages)
+    stages = _constant("stages", num_stages)
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         low.stages = max(low.stages, stages)

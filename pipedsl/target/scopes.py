@@ -1,7 +1,7 @@
 """``with`` blocks of a kernel, rewritten before Numba sees the function.
 
-``with X as name: BODY`` becomes ``name = X; name.__enter__(); BODY; name.__exit__()``: kernels have
-no exceptions, so a block is left at its end or not at all.
+``with X as name: BODY`` becomes ``it = X; it.__enter__(); name = it; BODY; it.__exit__()``: kernels
+have no exceptions, so a block is left at its end or not at all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipedsl.core.errors import KernelSyntaxError, SourceLocation
+
+MANAGER = "with@"
+"""Prefix of the variables that hold what a block entered."""
 
 _OPCODES = {dis.opmap.get(name, -1) for name in ("BEFORE_WITH", "SETUP_WITH", "LOAD_SPECIAL")}
 _captured: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
@@ -90,14 +93,19 @@ class _Expansion(ast.NodeTransformer):
                 "with takes one name after as.", where=SourceLocation(self._filename, node.lineno)
             )
         self._count += 1
-        name = target.id if target is not None else f"stage_{self._count}"
-        acquire = ast.Assign([ast.Name(name, ast.Store())], item.context_expr)
-        lines: list[ast.stmt] = [acquire, _call(name, "__enter__"), *body, _call(name, "__exit__")]
-        for statement in (lines[0], lines[1], lines[-1]):
+        name = f"{MANAGER}{self._count}"  # the body may give `target` another value
+        entry: list[ast.stmt] = [
+            ast.Assign([ast.Name(name, ast.Store())], item.context_expr),
+            _call(name, "__enter__"),
+        ]
+        if target is not None:
+            entry.append(ast.Assign([target], ast.Name(name, ast.Load())))
+        leave = _call(name, "__exit__")
+        for statement in (*entry, leave):
             ast.copy_location(statement, node)
             statement.end_lineno = node.lineno  # CPython places a method call on its last line
             ast.fix_missing_locations(statement)
-        return lines
+        return [*entry, *body, leave]
 
 
 def _call(name: str, method: str) -> ast.Expr:

@@ -7,6 +7,7 @@ import pytest
 
 from pipedsl import (
     AmdCounterBackend,
+    KernelTypeError,
     ProducerConsumerPipeline,
     ProtocolError,
     RingPosition,
@@ -359,6 +360,16 @@ def test_roles_that_are_not_the_block() -> None:
     message = "1 producer and 2 consumer waves take a block of 192 threads, not 128"
     with pytest.raises(ProtocolError, match=message):
         kernel.compile(np.zeros(1, np.int32), arch="gfx942", block=128)
+
+
+def test_roles_that_are_not_constant() -> None:
+    @pipelined_kernel
+    def kernel(out, n):
+        out[0] = Roles(producers=1, consumers=n).producer.first
+
+    message = "the number of consumer waves is not a compile-time constant"
+    with pytest.raises(KernelTypeError, match=message):
+        kernel.compile(np.zeros(1, np.int32), np.int32(1), arch="gfx942", block=128)
 
 
 def test_a_part_of_a_role_that_is_not_there() -> None:

@@ -334,6 +334,22 @@ def test_with_takes_a_stage_and_one_name() -> None:
         tuples.compile(np.zeros(1, np.int32), arch="gfx942")
 
 
+def test_a_block_may_reuse_its_name() -> None:
+    @pipelined_kernel
+    def kernel(out):
+        pipe = ProducerConsumerPipeline(AmdCounterBackend(2))
+        pipe.init()
+        with pipe.produce() as stage:
+            stage = stage.index() + 3
+            out[0] = stage
+        with pipe.produce():
+            out[1] = pipe.producer_stage() + 1
+
+    out = np.zeros(4, np.int32)
+    kernel[1, 64](out)
+    assert out.tolist() == [3, 2, 0, 0]
+
+
 def test_a_file_that_changed_after_its_import(tmp_path) -> None:
     """A method is read when it is compiled: its file must still be what was imported."""
     path = tmp_path / "drains.py"

@@ -23,6 +23,12 @@ class PipelineBackend(Protocol):
 
     Notes
     -----
+    An object with fields ``num_stages``, ``producer_arrivals`` and ``consumer_arrivals`` tells them
+    to its pipeline; without them, use ``ProducerConsumerPipeline(backend, num_stages)`` and
+    ``init_mbars``. `phase` is the lap around the ring, which only grows: 1, 2 ... for producers,
+    0, 1 ... for consumers. `ticks` is the most that hardware may suspend the wave, in nanoseconds,
+    where it can; else it is ignored.
+
     Ordering the data before its signal is the caller's duty (`gpu.fence_lds`): a backend does not
     know how the data was written.
     """

@@ -239,7 +239,7 @@ def buffer_load_to_lds(
     """Copy to LDS without registers: lane i's elements land at ``start + i * count``.
 
     `start` is uniform. 4 bytes per lane on gfx90a and gfx942, also 12 and 16 on gfx950. The copy is
-    done when ``vmcnt`` says so: see `waitcnt`.
+    done when ``vmcnt`` says so: `fence_lds`, `barrier` and `waitcnt` wait for it.
     """
     _device_only("buffer_load_to_lds()")
 

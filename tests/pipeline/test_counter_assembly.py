@@ -156,3 +156,24 @@ def test_a_pipeline_costs_what_its_backend_costs(ring):
     assert more.total() - (theirs - ours).total() <= 11
     spins = loop_around(instructions(asm), "s_sleep")
     assert spins == loop_around(instructions(by_hand), "s_sleep")
+
+
+def reread(out):
+    """The second load of each pair sees what another wave may have written meanwhile."""
+    slots = gpu.shared.array(64, np.int32)
+    lane = gpu.lane_id()
+    slots[lane] = 1
+    first = slots[lane]
+    gpu.fence_lds(vmcnt=3)
+    second = slots[lane]
+    gpu.waitcnt(lgkmcnt=0)
+    out[lane] = first + second + slots[lane]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_no_access_moves_across_a_wait(arch):
+    code = [name for _, name, _ in instructions(assembly(reread, arch, 64, RESULT))]
+    accesses = [name for name in code if name.startswith("ds_")]
+    load, store = ("ds_read", "ds_write") if arch.startswith("gfx9") else ("ds_load", "ds_store")
+    assert [name[: len(load)] for name in accesses if name.startswith(load)] == [load, load]
+    assert accesses[0].startswith(store)

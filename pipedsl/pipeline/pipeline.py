@@ -168,7 +168,8 @@ class ProducerConsumerPipeline:
             False to step only: the producer signals through ``stage.mbar()`` or ``stage.arrive()``.
         vmcnt : int, optional
             How many of the wave's youngest vector memory operations may stay in flight when
-            leaving, for a slot that copies to LDS fill.
+            leaving, for a slot that copies to LDS fill; by default the compiler counts (see
+            `ProducerStage.commit`).
         """
         return ProducerStage(self, self.producer.stage(), signal, vmcnt, False, True)
 

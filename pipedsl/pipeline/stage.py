@@ -33,6 +33,7 @@ class ProducerStage(Linear):
     """
 
     RELEASES = frozenset(("__exit__", "commit", "release", "release_without_signal"))
+    FENCES = frozenset(("__exit__", "arrive", "commit", "release"))
     SIGNALS = frozenset(("arrive", "commit"))
     MAY_SIGNAL = frozenset(("__exit__", "release"))
 
@@ -55,8 +56,8 @@ class ProducerStage(Linear):
     def __enter__(self) -> None:
         self.pipeline.wait_consumer()
 
-    def __exit__(self) -> None:  # noqa: PLE0302 (kernels have no exceptions)
-        self.release()
+    def __exit__(self, vmcnt: int | None = None) -> None:  # noqa: PLE0302 (no exceptions)
+        self.release(vmcnt)
 
     def index(self) -> int:
         """The slot: 0 up to ``num_stages - 1``, int32."""
@@ -82,15 +83,16 @@ class ProducerStage(Linear):
         vmcnt : int, optional
             How many of the wave's youngest vector memory operations may stay in flight: those that
             were issued after the slot's own copies to LDS. By default the number given at the
-            stage's acquisition, and without that all copies are waited for, if there are any.
+            stage's acquisition, and without that, the copies that the compiler knows to be younger:
+            those whose operands come from another stage alone.
         """
         self.arrive(vmcnt)
         self.release_without_signal()
 
-    def release(self) -> None:
+    def release(self, vmcnt: int | None = None) -> None:
         """What leaving the ``with`` block does: `commit`, or without ``signal`` only a step."""
         if self.signals:
-            self.commit()
+            self.commit(vmcnt)
         else:
             self.release_without_signal()
 
@@ -132,7 +134,7 @@ class ConsumerStage(Linear):
     def __enter__(self) -> None:
         self.pipeline.wait_producer()
 
-    def __exit__(self) -> None:  # noqa: PLE0302 (kernels have no exceptions)
+    def __exit__(self) -> None:  # noqa: PLE0302 (no exceptions)
         self.release()
 
     def index(self) -> int:

@@ -29,11 +29,15 @@ class Linear:
     ----------
     RELEASES : frozenset of str
         Methods that release.
+    FENCES : frozenset of str
+        Methods that take, as `vmcnt`, how many copies to LDS may stay in flight. Where the call and
+        the field `vmcnt` do not say so, the compiler counts.
     SIGNALS, MAY_SIGNAL : frozenset of str
         Methods of which one may be called, once; the latter count if the field `signals` is true.
     """
 
     RELEASES: ClassVar[frozenset[str]] = frozenset()
+    FENCES: ClassVar[frozenset[str]] = frozenset()
     SIGNALS: ClassVar[frozenset[str]] = frozenset()
     MAY_SIGNAL: ClassVar[frozenset[str]] = frozenset()
 
@@ -72,6 +76,10 @@ class Origin:
         """Whether `method` signals."""
         return method in self.cls.SIGNALS or (method in self.cls.MAY_SIGNAL and self.has("signals"))
 
+    def counts(self, method: str) -> bool:
+        """Whether `method` fences copies, and their number is left to the compiler."""
+        return method in self.cls.FENCES and self.kind.fields.get("vmcnt") == types.none
+
     def keeps_place(self, other: Origin) -> bool:
         """Whether `other`, acquired while this is held, would be the same again."""
         return (
@@ -102,6 +110,8 @@ class Acquisitions:
         By value: the variables of `acquired`, and phis.
     moves : dict of (int, int) to list of (str, str)
         By edge between blocks: which phi takes over which variable's value.
+    uses : dict of str to frozenset of str
+        By variable: the variables whose linear value it was computed from.
     """
 
     def __init__(
@@ -124,6 +134,7 @@ class Acquisitions:
             for target in blocks[label].terminator.get_targets()
         }
         self._name_origins()
+        self.uses = self._find_uses()
 
     def root(self, name: str) -> str:
         """The variable that `name` is a copy of."""
@@ -149,20 +160,39 @@ class Acquisitions:
         return getattr(kind.cls, self._function.__name__, None) is self._function
 
     def _source(self, call: ir.Expr) -> str | None:
-        method = self._member(call.func.name)
+        method = self.member(call.func.name)
         return None if method is None else self._path(method.value.name)
 
     def _path(self, name: str) -> str:
-        member = self._member(name)
+        member = self.member(name)
         if member is None:
             return self.root(name)
         return f"{self._path(member.value.name)}.{member.attr}"
 
-    def _member(self, name: str) -> ir.Expr | None:
+    def member(self, name: str) -> ir.Expr | None:
         """The attribute that the variable `name` stands for."""
         inst = self._definitions.get(self.root(name))
         is_member = inst and isinstance(inst.value, ir.Expr) and inst.value.op == "getattr"
         return inst.value if inst and is_member else None
+
+    def _find_uses(self) -> dict[str, frozenset[str]]:
+        uses = {
+            name: frozenset({self.root(name)} if is_linear(self._types[name]) else ())
+            for name in self._definitions
+        }
+        changed = True
+        while changed:
+            changed = False
+            for name, inst in self._definitions.items():
+                if is_linear(self._types[name]):
+                    continue
+                found = uses[name].union(
+                    *(uses.get(var.name, frozenset()) for var in inst.list_vars())
+                )
+                if found != uses[name]:
+                    uses[name] = found
+                    changed = True
+        return uses
 
     def _moves_to(self, target: ir.Block, copies: list[tuple[str, ir.Var]]) -> list:
         phis = {inst.target.name for inst in _assignments(target)}

@@ -193,4 +193,4 @@ def _buffer_load_to_lds(
         return ()
 
     kinds = [buffer, types.int32, array, types.int32, count, _uniform(base)]
-    return Operation(types.none, kinds, emit)
+    return Operation(types.none, kinds, emit, copies=1)

@@ -16,6 +16,7 @@ from pipedsl.core.errors import KernelTypeError, SourceLocation, TargetError
 from pipedsl.isa.budget import Budget
 from pipedsl.target.budget import budget_of, check_lds, check_registers
 from pipedsl.target.composites import Array, LocalArray, Method, Object
+from pipedsl.target.copies import least_copies, state_counts
 from pipedsl.target.diagnosis import innermost, user_error
 from pipedsl.target.function import DeviceFunction, translate, translate_init
 from pipedsl.target.inference import Inferer, TypingContext
@@ -52,6 +53,8 @@ class TypedFunction:
         The `Operation` of every instruction that has one.
     fields : tuple of str
         Of an ``__init__``: the names of the fields, whose tuple it returns.
+    copies : int
+        Copies to LDS that it issues at least.
     """
 
     name: str
@@ -63,6 +66,7 @@ class TypedFunction:
     return_type: types.Type
     operations: dict[Any, Operation]
     fields: tuple[str, ...] = ()
+    copies: int = 0
 
 
 class Compilation:
@@ -198,7 +202,10 @@ class Compilation:
             else:
                 func_ir = translate(function, named)
             variables, return_type, operations = Inferer(self.context, func_ir).run(named)
-            check_linear(func_ir, variables, function)
+            fences = check_linear(func_ir, variables, operations, function)
+            if fences:
+                state_counts(func_ir.blocks, fences)
+                variables, return_type, operations = Inferer(self.context, func_ir).run(named)
         except errors.NumbaError as error:
             raise innermost(error, function) from None
         return TypedFunction(
@@ -211,6 +218,7 @@ class Compilation:
             return_type=return_type,
             operations=operations,
             fields=fields,
+            copies=least_copies(func_ir.blocks, operations),
         )
 
     # Calls and attributes
@@ -248,7 +256,11 @@ class Compilation:
         kinds, pick = bind(callee.__name__, callee.signature, args, kws)
         typed = self.typed(callee.function, tuple(kinds))
         return Operation(
-            typed.return_type, kinds, lambda low, values: low.expand(typed, values), pick
+            typed.return_type,
+            kinds,
+            lambda low, values: low.expand(typed, values),
+            pick,
+            typed.copies,
         )
 
     def _construct(
@@ -266,6 +278,7 @@ class Compilation:
             kinds,
             lambda low, values: low.expand(typed, values),
             [None, *pick],
+            typed.copies,
         )
 
     def resolve_attribute(self, source: types.Type, name: str) -> Operation:

@@ -13,28 +13,51 @@ from numba.core import ir, types
 
 from pipedsl.core.errors import ProtocolError
 from pipedsl.target.acquisitions import Acquisitions, is_linear
-from pipedsl.target.operations import TypeMismatch
+from pipedsl.target.copies import called
+from pipedsl.target.operations import Operation, TypeMismatch
 from pipedsl.target.ownership import Ownership, State
 
 
 def check_linear(
-    func_ir: ir.FunctionIR, variables: Mapping[str, types.Type], function: Any
-) -> None:
+    func_ir: ir.FunctionIR,
+    variables: Mapping[str, types.Type],
+    operations: Mapping[Any, Operation],
+    function: Any,
+) -> dict[ir.Expr, int]:
     """Refuse a function that does not release what it acquires exactly once.
+
+    Returns
+    -------
+    dict
+        By call that fences copies to LDS and leaves their number to the compiler: how many may
+        stay in flight.
 
     Raises
     ------
     TypeMismatch
         Which becomes a `ProtocolError` at the user's line.
     """
-    if any(is_linear(ty) for ty in variables.values()):
-        _Check(func_ir.blocks, variables, function).run()
+    if not any(is_linear(ty) for ty in variables.values()):
+        return {}
+    check = _Check(func_ir.blocks, variables, operations, function)
+    check.run()
+    return check.fences
+
+
+_MOST = 63  # that vmcnt can name
 
 
 class _Check:
     def __init__(
-        self, blocks: Mapping[int, ir.Block], variables: Mapping[str, types.Type], function: Any
+        self,
+        blocks: Mapping[int, ir.Block],
+        variables: Mapping[str, types.Type],
+        operations: Mapping[Any, Operation],
+        function: Any,
     ) -> None:
+        self.fences: dict[ir.Expr, int] = {}
+        self._operations = operations
+        self._copies = any(operation.copies for operation in operations.values())
         self._blocks = blocks
         self._types = variables
         self._values = Acquisitions(blocks, variables, function)
@@ -63,6 +86,8 @@ class _Check:
             for inst in self._blocks[label].body:
                 for complaint in self._complaints(inst, state):
                     raise complaint
+                if self._copies:
+                    self._count(inst, state)
                 self._step(inst, state)
             for target in self._blocks[label].terminator.get_targets():
                 for value in state.overwritten(moves[label, target]):
@@ -99,6 +124,8 @@ class _Check:
         if acquired is not None:
             state.acquire(acquired, self._values.acquired[acquired])
         state.forget(self._given_away(inst))
+        if copies := self._issued(inst):
+            state.issue(self._values.uses[inst.target.name], copies)
         variable, method = self._access(inst) or ("", "")
         for value in state.of(variable):
             if self._releases(value, method):
@@ -108,6 +135,26 @@ class _Check:
                 state.put(variable, State.HELD)
             elif self._values.origins[value].signals(method) and state.is_open(value):
                 state.put(variable, State.SIGNALLED)
+
+    def _issued(self, inst: ir.Stmt) -> int:
+        """Copies to LDS that `inst` issues."""
+        call = called(inst)
+        return self._operations[call].copies if call is not None else 0
+
+    def _count(self, inst: ir.Stmt, state: Ownership) -> None:
+        """Note a call that fences: it waits for the value's own copies, not for younger ones."""
+        call = called(inst)
+        if call is None:
+            return
+        given = [*call.args, *(value for _, value in call.kws)]
+        if any(self._types[value.name] != types.none for value in given):
+            return
+        member = self._values.member(call.func.name)
+        values = state.of(self._values.root(member.value.name)) if member else frozenset()
+        if member is None or not values or not values <= state.pending.keys():
+            return
+        if all(self._values.origins[value].counts(member.attr) for value in values):
+            self.fences[call] = min(_MOST, *(state.pending[value] for value in values))
 
     # What is wrong with them
 

@@ -40,6 +40,8 @@ class Operation(Signature):
     pick : sequence of int or str, optional
         Which positional (int) or keyword (str) argument of the call each argument is; None for
         one that the call left out and whose type is constant.
+    copies : int
+        Copies to LDS that it issues at least.
     """
 
     def __init__(
@@ -48,9 +50,11 @@ class Operation(Signature):
         args: Sequence[types.Type],
         emit: Emit,
         pick: Sequence[int | str | None] | None = None,
+        copies: int = 0,
     ) -> None:
         super().__init__(return_type, tuple(args), None)
         self.emit = emit
+        self.copies = copies
         self.pick = tuple(pick) if pick is not None else tuple(range(len(self.args)))
 
 

@@ -36,23 +36,43 @@ class Ownership:
         By variable: the values that it may name.
     states : dict of str to frozenset of State
         By value.
+    pending : dict of str to int
+        By value into whose slot copies to LDS were issued: how many copies for other values were
+        issued after them, at least.
     """
 
     names: dict[str, frozenset[str]] = field(default_factory=dict)
     states: dict[str, frozenset[State]] = field(default_factory=dict)
+    pending: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> Ownership:
         """An independent copy."""
-        return Ownership(dict(self.names), dict(self.states))
+        return Ownership(dict(self.names), dict(self.states), dict(self.pending))
 
     def joined(self, other: Ownership) -> Ownership:
         """What is known where two paths meet."""
-        return Ownership(_joined(self.names, other.names), _joined(self.states, other.states))
+        pending = dict(other.pending)
+        for value, count in self.pending.items():
+            pending[value] = min(count, pending.get(value, count))
+        return Ownership(
+            _joined(self.names, other.names), _joined(self.states, other.states), pending
+        )
 
     def acquire(self, variable: str, state: State) -> None:
         """`variable` names a new value."""
         self.names[variable] = frozenset({variable})
         self.states[variable] = frozenset({state})
+        self.pending.pop(variable, None)
+
+    def issue(self, variables: Iterable[str], copies: int) -> None:
+        """Copies to LDS for the value that `variables` name; for any, if it is not exactly one."""
+        values = frozenset().union(*(self.of(variable) for variable in variables))
+        if len(values) != 1:
+            self.pending = {value: 0 for value in self.states if self.is_open(value)}
+            return
+        for value in self.pending:
+            self.pending[value] += copies
+        self.pending.update(dict.fromkeys(values, 0))
 
     def of(self, variable: str) -> frozenset[str]:
         """The values that `variable` may name, of those that are followed."""
@@ -87,15 +107,23 @@ class Ownership:
             phi: frozenset().union(*(self.states[value] for value in values))
             for phi, values in taken
         }
+        pending: dict[str, int | None] = {}
         owner = {value: phi for phi, values in taken if len(values) == 1 for value in values}
+        for phi, values in taken:
+            counts = [self.pending[value] for value in values if value in self.pending]
+            pending[phi] = min(counts, default=None)
         for value in owner:
             self.states.pop(value, None)
+            self.pending.pop(value, None)
         for variable, values in self.names.items():
             self.names[variable] = frozenset(owner.get(value, value) for value in values)
         for phi, state in states.items():
             self.names[phi] = frozenset({phi})
+            self.pending.pop(phi, None)
             if state:
                 self.states[phi] = state
+            if (count := pending[phi]) is not None:
+                self.pending[phi] = count
 
 
 def _joined(first: dict[str, frozenset], second: dict[str, frozenset]) -> dict[str, frozenset]:

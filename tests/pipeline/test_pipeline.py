@@ -21,7 +21,6 @@ from pipedsl import (
     use_device,
 )
 from pipedsl.core.arch import ARCHS
-from pipedsl.core.findings import CheckWarning
 
 ALL = list(ARCHS)
 N = 23
@@ -234,58 +233,6 @@ def test_every_way_to_write_a_ring(arch: str, kernel) -> None:
         kernel[1, 2 * size](result, np.int32(N - 1))
     i, lane = np.ogrid[: N - 1, :size]
     np.testing.assert_array_equal(result, i + lane)
-
-
-def copies(vmcnt):
-    """A producer that copies to LDS, two instructions a slot, one slot ahead of its signal."""
-
-    @pipelined_kernel
-    def kernel(source, result, n):
-        pipe = ProducerConsumerPipeline(AmdCounterBackend(3))
-        slots = gpu.shared.array(3 * 128, np.int32)
-        pipe.init()
-        lane = gpu.lane_id()
-        if gpu.wave_id() == 0:
-            memory = gpu.buffer(source)
-            stage = pipe.acquire_and_advance()
-            for half in gpu.static_range(0, 128, 64):
-                start = 128 * stage.index() + half
-                gpu.buffer_load_to_lds(memory, lane + half, slots, start)
-            for i in range(1, n):
-                following = pipe.acquire_and_advance()
-                for half in gpu.static_range(0, 128, 64):
-                    start = 128 * following.index() + half
-                    gpu.buffer_load_to_lds(memory, 128 * i + half + lane, slots, start)
-                stage.commit(vmcnt)
-                stage = following
-            stage.commit()
-        else:
-            for i in range(n):
-                with pipe.consume() as full:
-                    for half in gpu.static_range(0, 128, 64):
-                        result[i, half + lane] = slots[128 * full.index() + half + lane]
-
-    return kernel
-
-
-SOURCE = np.arange(128 * N, dtype=np.int32)
-
-
-@pytest.mark.parametrize("vmcnt", [None, 0, 2])
-@pytest.mark.parametrize("arch", [arch.name for arch in ARCHS.values() if arch.has("lds_dma4")])
-def test_copies_to_lds_are_fenced(arch: str, vmcnt: int | None) -> None:
-    """Checked: each value is proven to be there."""
-    result = np.zeros((N, 128), np.int32)
-    with use_device(f"sim:{arch}"), config.scope(check=True, seed=2):
-        copies(vmcnt)[1, 128](SOURCE, result, np.int32(N))
-    np.testing.assert_array_equal(result.ravel(), SOURCE)
-
-
-def test_a_fence_that_waits_for_too_few_copies_is_found() -> None:
-    result = np.zeros((N, 128), np.int32)
-    found = pytest.warns(CheckWarning, match=r"C120.*buffer_load_dword.* not been proven")
-    with use_device("sim:gfx942"), config.scope(check=True, seed=2), found:
-        copies(3)[1, 128](SOURCE, result, np.int32(N))
 
 
 @pytest.mark.parametrize("sync_class", [SingleCounterSync, SplitCounterSync])

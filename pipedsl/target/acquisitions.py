@@ -111,7 +111,8 @@ class Acquisitions:
     moves : dict of (int, int) to list of (str, str)
         By edge between blocks: which phi takes over which variable's value.
     uses : dict of str to frozenset of str
-        By variable: the variables whose linear value it was computed from.
+        By variable: the variables whose linear value it was computed from. A phi of such results
+        stands for itself: their values may have got other names since.
     """
 
     def __init__(
@@ -189,6 +190,8 @@ class Acquisitions:
                 found = uses[name].union(
                     *(uses.get(var.name, frozenset()) for var in inst.list_vars())
                 )
+                if found and isinstance(inst.value, ir.Expr) and inst.value.op == "phi":
+                    found = frozenset({name})
                 if found != uses[name]:
                     uses[name] = found
                     changed = True

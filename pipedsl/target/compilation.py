@@ -53,8 +53,8 @@ class TypedFunction:
         The `Operation` of every instruction that has one.
     fields : tuple of str
         Of an ``__init__``: the names of the fields, whose tuple it returns.
-    copies : int
-        Copies to LDS that it issues at least.
+    copies : int or None
+        How many copies to LDS it issues at least; None if it issues none.
     """
 
     name: str
@@ -66,7 +66,7 @@ class TypedFunction:
     return_type: types.Type
     operations: dict[Any, Operation]
     fields: tuple[str, ...] = ()
-    copies: int = 0
+    copies: int | None = None
 
 
 class Compilation:

@@ -16,13 +16,15 @@ def called(inst: ir.Stmt) -> ir.Expr | None:
     return value if isinstance(value, ir.Expr) and value.op == "call" else None
 
 
-def least_copies(blocks: Mapping[int, ir.Block], operations: Mapping[Any, Operation]) -> int:
-    """Copies that a function issues on every path, at least."""
-    if not any(operation.copies for operation in operations.values()):
-        return 0
+def least_copies(blocks: Mapping[int, ir.Block], operations: Mapping[Any, Operation]) -> int | None:
+    """Copies that a function issues on every path, at least; None if there are none on any."""
+    if all(operation.copies is None for operation in operations.values()):
+        return None
     issued = {
         label: sum(
-            operations[call].copies for inst in block.body if (call := called(inst)) is not None
+            operations[call].copies or 0
+            for inst in block.body
+            if (call := called(inst)) is not None
         )
         for label, block in blocks.items()
     }

@@ -57,7 +57,7 @@ class _Check:
     ) -> None:
         self.fences: dict[ir.Expr, int] = {}
         self._operations = operations
-        self._copies = any(operation.copies for operation in operations.values())
+        self._copies = any(operation.copies is not None for operation in operations.values())
         self._blocks = blocks
         self._types = variables
         self._values = Acquisitions(blocks, variables, function)
@@ -124,7 +124,8 @@ class _Check:
         if acquired is not None:
             state.acquire(acquired, self._values.acquired[acquired])
         state.forget(self._given_away(inst))
-        if copies := self._issued(inst):
+        copies = self._issued(inst)
+        if copies is not None:
             state.issue(self._values.uses[inst.target.name], copies)
         variable, method = self._access(inst) or ("", "")
         for value in state.of(variable):
@@ -136,10 +137,10 @@ class _Check:
             elif self._values.origins[value].signals(method) and state.is_open(value):
                 state.put(variable, State.SIGNALLED)
 
-    def _issued(self, inst: ir.Stmt) -> int:
-        """Copies to LDS that `inst` issues."""
+    def _issued(self, inst: ir.Stmt) -> int | None:
+        """How many copies to LDS `inst` issues at least; None if it issues none."""
         call = called(inst)
-        return self._operations[call].copies if call is not None else 0
+        return None if call is None else self._operations[call].copies
 
     def _count(self, inst: ir.Stmt, state: Ownership) -> None:
         """Note a call that fences: it waits for the value's own copies, not for younger ones."""

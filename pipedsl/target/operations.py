@@ -40,8 +40,8 @@ class Operation(Signature):
     pick : sequence of int or str, optional
         Which positional (int) or keyword (str) argument of the call each argument is; None for
         one that the call left out and whose type is constant.
-    copies : int
-        Copies to LDS that it issues at least.
+    copies : int or None
+        How many copies to LDS it issues at least; None if it issues none.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Operation(Signature):
         args: Sequence[types.Type],
         emit: Emit,
         pick: Sequence[int | str | None] | None = None,
-        copies: int = 0,
+        copies: int | None = None,
     ) -> None:
         super().__init__(return_type, tuple(args), None)
         self.emit = emit

@@ -65,8 +65,12 @@ class Ownership:
         self.pending.pop(variable, None)
 
     def issue(self, variables: Iterable[str], copies: int) -> None:
-        """Copies to LDS for the value that `variables` name; for any, if it is not exactly one."""
-        values = frozenset().union(*(self.of(variable) for variable in variables))
+        """`copies` to LDS, or more, for the value that each of `variables` names.
+
+        If they do not name exactly one value, it may be any.
+        """
+        named = {self.of(variable) for variable in variables}
+        values = named.pop() if len(named) == 1 else _NOTHING
         if len(values) != 1:
             self.pending = {value: 0 for value in self.states if self.is_open(value)}
             return
@@ -76,7 +80,7 @@ class Ownership:
 
     def of(self, variable: str) -> frozenset[str]:
         """The values that `variable` may name, of those that are followed."""
-        return self.names.get(variable, _NOTHING) & self.states.keys()
+        return self.names.get(variable, _NOTHING).intersection(self.states)
 
     def is_open(self, value: str) -> bool:
         """Whether `value`, on some path, still has to be released."""

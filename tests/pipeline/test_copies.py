@@ -115,6 +115,58 @@ def half_by_half(pipe, memory, slots, n, vmcnt):
     stage.commit()
 
 
+@device_function
+def copy_some(memory, slots, slot, i, last):
+    """Perhaps a second time."""
+    copy_halves(memory, slots, slot, i)
+    if i < last:
+        copy_halves(memory, slots, slot, i)
+
+
+@device_function
+def perhaps_again(pipe, memory, slots, n, vmcnt):
+    """The older slot's last copies may be the youngest of all."""
+    stage = pipe.acquire_and_advance()
+    copy_halves(memory, slots, stage.index(), 0)
+    for i in range(1, n):
+        following = pipe.acquire_and_advance()
+        copy_halves(memory, slots, following.index(), i)
+        if i < n - 3:
+            copy_halves(memory, slots, stage.index(), i - 1)
+        stage.commit(vmcnt)
+        stage = following
+    stage.commit()
+
+
+@device_function
+def perhaps_again_elsewhere(pipe, memory, slots, n, vmcnt):
+    """As `perhaps_again`, in a function that is called."""
+    stage = pipe.acquire_and_advance()
+    copy_some(memory, slots, stage.index(), 0, n - 3)
+    for i in range(1, n):
+        following = pipe.acquire_and_advance()
+        copy_some(memory, slots, following.index(), i, n - 3)
+        stage.commit(vmcnt)
+        stage = following
+    stage.commit()
+
+
+@device_function
+def slot_from_the_round_before(pipe, memory, slots, n, vmcnt):
+    """Each slot is copied to in the next round, after the next slot: by its number, kept."""
+    stage = pipe.acquire_and_advance()
+    slot = 0
+    for i in range(1, n):
+        following = pipe.acquire_and_advance()
+        copy_halves(memory, slots, following.index(), i)
+        copy_halves(memory, slots, slot, i - 1)
+        stage.commit(vmcnt)
+        slot = following.index()
+        stage = following
+    copy_halves(memory, slots, slot, n - 1)
+    stage.commit()
+
+
 def kernel_of(produce, vmcnt):
     @pipelined_kernel
     def kernel(source, result, n):
@@ -147,6 +199,9 @@ WAYS = {
     at_an_unknown_slot: {0},
     newest_first: {0, 2},
     half_by_half: {0, 1, 2},
+    perhaps_again: {0},
+    perhaps_again_elsewhere: {0, 2},
+    slot_from_the_round_before: {0},
 }
 
 

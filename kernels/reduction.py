@@ -1,6 +1,6 @@
 """The sum of an array: registers, then the lanes of a wave, then LDS, then one atomic addition.
 
-    python kernels/reduction.py --n 100000 --groups 8 --arch gfx942
+python kernels/reduction.py --n 100000 --groups 8 --arch gfx942
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def reduce(values: np.ndarray, groups: int = 8) -> np.float32:
 def run(arch: str, n: int, groups: int) -> tuple[str, CompiledKernel]:
     """Sum small integers, whose sum is exact in any order, and compare."""
     values = np.random.default_rng(0).integers(-8, 9, n).astype(np.float32)
-    outcome = compare(np.array([reduce(values, groups)]), np.array([values.sum(dtype=np.float64)]), 0)
+    outcome = compare(
+        np.array([reduce(values, groups)]), np.array([values.sum(dtype=np.float64)]), 0
+    )
     block = WAVES * gpu.wave_size()
     compiled = make_kernel().compile(values, values, np.int32(n), arch=arch, block=block)
     return f"{n} elements, {outcome}", compiled

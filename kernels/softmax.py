@@ -1,6 +1,6 @@
 """Softmax of the rows of a matrix, one workgroup per row.
 
-    python kernels/softmax.py --rows 64 --columns 1000 --arch gfx942
+python kernels/softmax.py --rows 64 --columns 1000 --arch gfx942
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ WAVES = 4
 @device_function
 def combined(partial, value, is_sum):
     """The sum or the maximum of `value` over the workgroup, in every thread."""
-    if is_sum:
-        value = gpu.wave_sum(value)
-    else:
-        value = gpu.wave_max(value)
+    value = gpu.wave_sum(value) if is_sum else gpu.wave_max(value)
     gpu.barrier()  # `partial` may still be read for an earlier result
     if gpu.lane_id() == 0:
         partial[gpu.wave_id()] = value

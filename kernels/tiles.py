@@ -163,6 +163,13 @@ class TileLoader:
     """
 
     def __init__(self, tile, matrix, first_row, thread):
+        gpu.static_check(
+            tile.step_rows % (tile.pattern_rows * tile.patterns) == 0,
+            "{} threads bring {} rows at a time, less than the permutation repeats in.",
+            "give the tile more threads.",
+            tile.threads,
+            tile.step_rows,
+        )
         depth = matrix.shape[1]
         row = thread // tile.row_chunks
         chunk = thread % tile.row_chunks

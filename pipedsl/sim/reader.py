@@ -173,7 +173,10 @@ class _Reader:
             return
         word = line.split(None, 1)[0]
         if word[0] == ".":
-            self._directive(word, line, number)
+            try:
+                self._directive(word, line, number)
+            except (IndexError, ValueError):
+                raise AssemblyError(f"line {number}: malformed {word}.") from None
         elif self._is_code():
             self.program.instructions.append(self._instruction(line, number))
         else:

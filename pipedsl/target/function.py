@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba.core import ir, postproc
@@ -94,10 +97,22 @@ def _to_ssa(func_ir: ir.FunctionIR, args: dict[str, Type]) -> ir.FunctionIR:
     """SSA form; unrolled blocks stay apart, since Numba searches a block from its start."""
     func_ir._definitions = build_definitions(func_ir.blocks)
     postproc.PostProcessor(func_ir).run(emit_dels=False)
-    func_ir = reconstruct_ssa(func_ir)
+    with _recursion(3 * len(func_ir.blocks)):
+        func_ir = reconstruct_ssa(func_ir)
     func_ir._definitions = build_definitions(func_ir.blocks)
     prune(func_ir, list(args.values()))
     return func_ir
+
+
+@contextmanager
+def _recursion(depth: int) -> Iterator[None]:
+    """Allow `depth` calls more: Numba looks for definitions up a chain of blocks."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + depth)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _fields_to_variables(func_ir: ir.FunctionIR, receiver: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 
@@ -218,6 +219,8 @@ def getitem(compilation: Compilation, vector: Vector, index: types.Type) -> Oper
 def _attribute(compilation: Compilation, vector: Vector, name: str) -> Operation | None:
     if name == "size":
         return known(constant(vector.count))
+    if name == "dtype":
+        return known(constant(np.dtype(dtype_name(vector.dtype))))
     return None
 
 

@@ -16,9 +16,14 @@ def called(inst: ir.Stmt) -> ir.Expr | None:
     return value if isinstance(value, ir.Expr) and value.op == "call" else None
 
 
+def issues_copies(operations: Mapping[Any, Operation | None]) -> bool:
+    """Whether one of `operations` copies to LDS; Numba has none for some statements."""
+    return any(each is not None and each.copies is not None for each in operations.values())
+
+
 def least_copies(blocks: Mapping[int, ir.Block], operations: Mapping[Any, Operation]) -> int | None:
     """Copies that a function issues on every path, at least; None if there are none on any."""
-    if all(operation.copies is None for operation in operations.values()):
+    if not issues_copies(operations):
         return None
     issued = {
         label: sum(

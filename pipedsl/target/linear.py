@@ -13,7 +13,7 @@ from numba.core import ir, types
 
 from pipedsl.core.errors import ProtocolError
 from pipedsl.target.acquisitions import Acquisitions, is_linear
-from pipedsl.target.copies import called
+from pipedsl.target.copies import called, issues_copies
 from pipedsl.target.operations import Operation, TypeMismatch
 from pipedsl.target.ownership import Ownership, State
 
@@ -57,7 +57,7 @@ class _Check:
     ) -> None:
         self.fences: dict[ir.Expr, int] = {}
         self._operations = operations
-        self._copies = any(operation.copies is not None for operation in operations.values())
+        self._copies = issues_copies(operations)
         self._blocks = blocks
         self._types = variables
         self._values = Acquisitions(blocks, variables, function)

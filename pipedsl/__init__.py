@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         ProducerConsumerPipeline,
         RingPosition,
         Roles,
+        SharedTile,
         SingleCounterSync,
         SplitCounterSync,
     )
@@ -89,6 +90,7 @@ _HOMES = {
         "ProducerConsumerPipeline",
         "RingPosition",
         "Roles",
+        "SharedTile",
         "SingleCounterSync",
         "SplitCounterSync",
     ),
@@ -129,6 +131,7 @@ __all__ = [
     "ResourceError",
     "RingPosition",
     "Roles",
+    "SharedTile",
     "SimulationError",
     "SingleCounterSync",
     "SplitCounterSync",

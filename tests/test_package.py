@@ -17,7 +17,7 @@ PUBLIC = [
     "DeadlockError", "DeviceArray", "DeviceError", "HipError", "Kernel", "KernelError",
     "KernelSyntaxError", "KernelTypeError", "LaunchError", "MemoryFault", "PipedslError",
     "PipelineBackend", "ProducerConsumerPipeline", "ProtocolError", "ResourceError", "RingPosition", "Roles",
-    "SimulationError", "SingleCounterSync", "SplitCounterSync", "StepBudgetExceeded",
+    "SharedTile", "SimulationError", "SingleCounterSync", "SplitCounterSync", "StepBudgetExceeded",
     "TargetError", "ToolchainMissing", "UnsupportedInstruction", "__version__", "config",
     "device_array", "device_function", "event", "get_device", "gpu", "pipelined_kernel", "stream",
     "synchronize", "to_device", "use_device",

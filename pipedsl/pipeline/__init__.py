@@ -6,6 +6,7 @@ from pipedsl.pipeline.pipeline import ProducerConsumerPipeline
 from pipedsl.pipeline.position import RingPosition
 from pipedsl.pipeline.roles import Role, Roles
 from pipedsl.pipeline.stage import ConsumerStage, ProducerStage
+from pipedsl.pipeline.tile import SharedTile
 from pipedsl.pipeline.tile_sync import SingleCounterSync, SplitCounterSync
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "RingPosition",
     "Role",
     "Roles",
+    "SharedTile",
     "SingleCounterSync",
     "SplitCounterSync",
 ]

@@ -157,9 +157,7 @@ _no_floats(">>", operator.rshift, operator.irshift, _shift_right)
 
 def _bitwise(symbol: str, function: Any, inplace: Any, name: str) -> None:
     def typer(compilation: Compilation, a: types.Type, b: types.Type) -> Operation:
-        vector = elementwise(
-            symbol, a, b, lambda builder, x, y: getattr(builder, name)(x, y), None
-        )
+        vector = elementwise(symbol, a, b, lambda builder, x, y: getattr(builder, name)(x, y), None)
         if vector is not None:
             return vector
         if scalar_type(a) is None or scalar_type(b) is None:

@@ -32,7 +32,9 @@ class Frame:
         self.scope = low.module.debug.scope(typed.filename, typed.name, typed.line)
         self.called_from: Any = low.frames[-1].location if low.frames else None
         # What a library function does is attributed to the user's line that called it.
-        self._library = self.called_from is not None and Path(typed.filename).is_relative_to(_LIBRARY)
+        self._library = self.called_from is not None and Path(typed.filename).is_relative_to(
+            _LIBRARY
+        )
         if self.called_from is None:
             low.module.function.set_metadata("dbg", self.scope)
         self.location: Any = self._location(typed.line)

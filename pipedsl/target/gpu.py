@@ -50,6 +50,7 @@ __all__ = [
     "grid_dim",
     "lane_id",
     "load",
+    "load_transposed",
     "local",
     "mfma",
     "permlane32_swap",
@@ -196,6 +197,22 @@ def load(array: Any, index: Any, count: int, offset: int = 0) -> Any:
     part of the instruction, so that accesses at several offsets share one address.
     """
     _device_only("load()")
+
+
+def load_transposed(array: Any, index: Any) -> Any:
+    """64 bits from LDS, transposed among 16 lanes; gfx950 only.
+
+    Each of 16 consecutive lanes addresses 8 bytes; together they read rows of 16 elements, 4 rows
+    of 16-bit or 8 rows of 8-bit elements. Lane ``l`` of the 16 gets column ``l`` (CDNA4 ISA,
+    DS_READ_B64_TR_B16 and DS_READ_B64_TR_B8): what the operands of matrix instructions want of a
+    matrix whose other axis is contiguous.
+
+    Returns
+    -------
+    vector
+        4 or 8 elements of the array's dtype.
+    """
+    _device_only("load_transposed()")
 
 
 def store(array: Any, index: Any, value: Any, offset: int = 0) -> None:

@@ -28,9 +28,12 @@ SCALARS: dict[str, types.Type] = {
 
 _NAMES = {scalar: name for name, scalar in SCALARS.items()}
 
-_LLVM = {"half": ir.HalfType(), "bfloat": BFLOAT, "float": ir.FloatType(), "double": ir.DoubleType()} | {
-    f"i{bits}": ir.IntType(bits) for bits in (8, 16, 32, 64)
-}
+_LLVM = {
+    "half": ir.HalfType(),
+    "bfloat": BFLOAT,
+    "float": ir.FloatType(),
+    "double": ir.DoubleType(),
+} | {f"i{bits}": ir.IntType(bits) for bits in (8, 16, 32, 64)}
 
 
 def dtype_name(scalar: types.Type) -> str:

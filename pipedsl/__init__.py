@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pipedsl.core.version import __version__
 
 if TYPE_CHECKING:
+    from pipedsl.checker.report import Report
     from pipedsl.core.config import config
     from pipedsl.core.errors import (
         AssemblyError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         UnsupportedInstruction,
     )
     from pipedsl.dispatch import CompiledKernel, Kernel, device_function, pipelined_kernel
+    from pipedsl.dispatch.checking import check
     from pipedsl.pipeline import (
         AmdCounterBackend,
         PipelineBackend,
@@ -83,6 +85,8 @@ _HOMES = {
         "ToolchainMissing",
         "UnsupportedInstruction",
     ),
+    "pipedsl.checker.report": ("Report",),
+    "pipedsl.dispatch.checking": ("check",),
     "pipedsl.dispatch": ("CompiledKernel", "Kernel", "device_function", "pipelined_kernel"),
     "pipedsl.pipeline": (
         "AmdCounterBackend",
@@ -128,6 +132,7 @@ __all__ = [
     "PipelineBackend",
     "ProducerConsumerPipeline",
     "ProtocolError",
+    "Report",
     "ResourceError",
     "RingPosition",
     "Roles",
@@ -140,6 +145,7 @@ __all__ = [
     "ToolchainMissing",
     "UnsupportedInstruction",
     "__version__",
+    "check",
     "config",
     "device_array",
     "device_function",

@@ -16,11 +16,12 @@ PUBLIC = [
     "AmdCounterBackend", "AssemblyError", "CompilationError", "CompiledKernel", "ConfigError",
     "DeadlockError", "DeviceArray", "DeviceError", "HipError", "Kernel", "KernelError",
     "KernelSyntaxError", "KernelTypeError", "LaunchError", "MemoryFault", "PipedslError",
-    "PipelineBackend", "ProducerConsumerPipeline", "ProtocolError", "ResourceError", "RingPosition", "Roles",
-    "SharedTile", "SimulationError", "SingleCounterSync", "SplitCounterSync", "StepBudgetExceeded",
-    "TargetError", "ToolchainMissing", "UnsupportedInstruction", "__version__", "config",
-    "device_array", "device_function", "event", "get_device", "gpu", "pipelined_kernel", "stream",
-    "synchronize", "to_device", "use_device",
+    "PipelineBackend", "ProducerConsumerPipeline", "ProtocolError", "Report", "ResourceError",
+    "RingPosition", "Roles", "SharedTile", "SimulationError", "SingleCounterSync",
+    "SplitCounterSync", "StepBudgetExceeded", "TargetError", "ToolchainMissing",
+    "UnsupportedInstruction", "__version__", "check", "config", "device_array", "device_function",
+    "event", "get_device", "gpu", "pipelined_kernel", "stream", "synchronize", "to_device",
+    "use_device",
 ]  # fmt: skip
 
 

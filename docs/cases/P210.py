@@ -5,6 +5,8 @@ from pipedsl import gpu, pipelined_kernel
 def double(out):
     values = [2 * i for i in range(4)]
     out[gpu.thread_idx.x] = values[0]
+
+
 # --- fixed ---
 import numpy as np
 

@@ -25,20 +25,25 @@ def add_parser(commands: Any) -> None:
         "--print 8",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_launch_options(parser)
+    parser.add_argument("--out", action="append", default=[], metavar="[N=]FILE.npy", help="save array argument N, counted from 0 (default: the first array)")  # fmt: skip
+    parser.add_argument("--print", type=int, default=0, metavar="N", help="print the first N elements of every array")  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def add_launch_options(parser: argparse.ArgumentParser) -> None:
+    """The file, its kernel, and what it is launched with."""
     parser.add_argument("file", type=Path, metavar="FILE.s", help="complete assembly text")
     parser.add_argument("--kernel", metavar="NAME", help="default: the file's only kernel")
     parser.add_argument("--grid", type=parse_extents, default=(1,), metavar="X[,Y[,Z]]", help="workgroups (default 1)")  # fmt: skip
     parser.add_argument("--block", type=parse_extents, required=True, metavar="X[,Y[,Z]]", help="work-items of a workgroup")  # fmt: skip
     parser.add_argument("--lds", type=int, default=0, metavar="BYTES", help="dynamic LDS")
     parser.add_argument("--arg", action="append", default=[], metavar="SPEC", help="next argument, see below")  # fmt: skip
-    parser.add_argument("--out", action="append", default=[], metavar="[N=]FILE.npy", help="save array argument N, counted from 0 (default: the first array)")  # fmt: skip
-    parser.add_argument("--print", type=int, default=0, metavar="N", help="print the first N elements of every array")  # fmt: skip
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Launch, then print and save what was asked for."""
-    kernel = _kernel(options.file, options.kernel)
+    kernel = read_kernel(options.file, options.kernel)
     args = [parse_argument(text, seed) for seed, text in enumerate(options.arg)]
     outputs = [_output(text, args) for text in options.out]
     start = time.perf_counter()
@@ -57,7 +62,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _kernel(path: Path, name: str | None) -> Kernel:
+def read_kernel(path: Path, name: str | None) -> Kernel:
+    """The kernel `name`, or the only one, of an assembly file."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:

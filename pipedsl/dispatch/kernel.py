@@ -82,8 +82,8 @@ class Kernel:
         try:
             extents = None if block is None else read_block(block)
             target = get_device().arch if arch is None else get_arch(arch)
-            args = self._bind(example_args, named_args)
-            return self._compile(args, target, extents)
+            args = self.bind(example_args, named_args)
+            return self.compile_for(args, target, extents)
         except PipedslError as error:
             error.where = error.where or caller()
             raise
@@ -94,7 +94,7 @@ class Kernel:
         """Launch with checked extents; what ``kernel[grid, block](*args, **named)`` calls."""
         try:
             if named or len(args) != len(self.source.parameters):
-                args = self._bind(args, named or {})
+                args = self.bind(args, named or {})
             device = get_device()
             plans = self._plans
             if plans.names.changed():
@@ -104,14 +104,14 @@ class Kernel:
             if plan is None:
                 if not plans:  # a name may have been bound since the decoration
                     plans = self._plans = _Plans(self.source.function)
-                image = self._compile(args, device.arch, geometry.block).image
+                image = self.compile_for(args, device.arch, geometry.block).image
                 plan = plans[key] = LaunchPlan(device, image, geometry)
             plan.launch(geometry, args)
         except PipedslError as error:
             error.where = error.where or caller()
             raise
 
-    def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """One argument per parameter, in order."""
         names = self.source.parameters
         unknown = [name for name in named if name not in names]
@@ -130,7 +130,8 @@ class Kernel:
         bound.apply_defaults()
         return tuple(bound.arguments.values())
 
-    def _compile(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
+    def compile_for(self, args: Sequence[Any], arch: Arch, block: Dim3 | None) -> CompiledKernel:
+        """Compile for the types of `args`, one per parameter."""
         names = self.source.parameters
         types = [argument_type(name, arg) for name, arg in zip(names, args, strict=True)]
         return compile_kernel(self.source, types, arch, block, self.options)
@@ -150,17 +151,28 @@ class _Plans(dict[tuple[Any, ...], LaunchPlan]):
 class Launcher:
     """A kernel with the extents of a launch: ``kernel[grid, block]``; call it to launch."""
 
-    __slots__ = ("_geometry", "_kernel")
+    __slots__ = ("_kernel", "geometry")
 
     def __init__(self, kernel: Kernel, geometry: Geometry) -> None:
         self._kernel = kernel
-        self._geometry = geometry
+        self.geometry = geometry
 
     def __call__(self, *args: Any, **named: Any) -> None:
-        self._kernel.launch(self._geometry, args, named)
+        self._kernel.launch(self.geometry, args, named)
+
+    def compile(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], arch: Arch
+    ) -> tuple[tuple[Any, ...], CompiledKernel]:
+        """The arguments in order, and the kernel compiled for them, this block and `arch`."""
+        try:
+            bound = self._kernel.bind(args, named)
+            return bound, self._kernel.compile_for(bound, arch, self.geometry.block)
+        except PipedslError as error:
+            error.where = error.where or caller()
+            raise
 
     def __repr__(self) -> str:
-        return f"<{self._kernel.name}[{self._geometry.grid}, {self._geometry.block}]>"
+        return f"<{self._kernel.name}[{self.geometry.grid}, {self.geometry.block}]>"
 
 
 @overload

@@ -1,0 +1,57 @@
+"""Checking a kernel: several interleavings, each with late completions and with the detector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pipedsl.checker.report import Collector, Report
+from pipedsl.core.errors import SimulationError
+from pipedsl.sim.launch import Launch
+from pipedsl.sim.memory import Memory
+from pipedsl.sim.module import Kernel
+from pipedsl.sim.observed import observe
+from pipedsl.sim.shape import GroupShape
+
+Prepare = Callable[[], tuple[Memory, bytes]]
+"""Makes fresh memory, and the kernel arguments that point into it."""
+
+
+def check_kernel(
+    kernel: Kernel,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    prepare: Prepare,
+    seeds: Sequence[int],
+    *,
+    lds_bytes: int = 0,
+    sources: Mapping[str, str] | None = None,
+) -> Report:
+    """Run with every seed twice: in checked mode, and observed by the race and protocol checker.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    grid, block : tuple of int
+    prepare : callable
+        Called before each run, so that none sees what another wrote.
+    seeds : sequence of int
+        Of the interleavings; 0 takes turns.
+    lds_bytes : int
+    sources : mapping of str to str, optional
+    """
+    collector = Collector(kernel.name, kernel.arch.name)
+    for seed in seeds:
+        memory, kernarg = prepare()
+        try:
+            stats = kernel.run(
+                memory, grid, block, kernarg, lds_bytes=lds_bytes, seed=seed, sources=sources,
+                check=True,
+            )  # fmt: skip
+            collector.add(stats.findings, None, stats.instructions)
+        except SimulationError as error:
+            collector.add(error.findings, error, 0)
+        memory, kernarg = prepare()
+        shape = GroupShape(kernel, block, lds_bytes)
+        seen = observe(Launch(shape, memory, grid, kernarg, sources or {}), seed=seed)
+        collector.add(seen.findings, seen.error, seen.instructions)
+    return collector.report()

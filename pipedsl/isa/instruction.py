@@ -190,21 +190,26 @@ def _bind(row: Opcode, fields: Fields, wave_size: int):
     if not len(expected) - optional <= given <= len(expected):
         raise ValueError(f"expected {len(expected)} operands, got {given}")
 
-    def take(slots: tuple[Slot, ...]) -> tuple[tuple[Slot, Operand | None], ...]:
+    def take(slots: tuple[Slot, ...], written: bool) -> tuple[tuple[Slot, Operand | None], ...]:
         return tuple(
-            (s, None if s.implicit else _checked(s, next(operands, None), wave_size)) for s in slots
+            (s, None if s.implicit else _checked(s, next(operands, None), wave_size, written))
+            for s in slots
         )
 
-    return take(row.dsts), take(row.srcs)
+    return take(row.dsts, True), take(row.srcs, False)
 
 
-def _checked(slot: Slot, operand: Operand | None, wave_size: int) -> Operand | None:
+def _checked(slot: Slot, operand: Operand | None, wave_size: int, written: bool) -> Operand | None:
     """Check that an operand fits its slot's register file and width."""
     if operand is None:
         return None
     value = operand.value
     if isinstance(value, Symbol) and value.text == "off":
         return operand
+    if written and (isinstance(value, Imm) or (isinstance(value, Symbol) and value.text != "null")):
+        raise ValueError(f"{value} cannot be written")
+    if isinstance(value, Symbol) and slot.file == "v":
+        raise ValueError(f"expected a vector register, not {value}")
     if slot.file == "imm" and not isinstance(value, (Imm, Symbol)):
         raise ValueError(f"expected a constant, not {value}")
     if isinstance(value, Reg) and slot.file not in ("imm", "label"):

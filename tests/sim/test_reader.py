@@ -72,6 +72,9 @@ def test_modifiers_and_brackets():
     [
         ("v_mov_b32_e32 v1, 0", "v_mov_b23_e32 v1, 0", UnsupportedInstruction, "line 11: the simulator does not have v_mov_b23_e32 for gfx942"),
         ("v_mov_b32_e32 v1, 0", "v_mov_b32_e32 v1", AssemblyError, "line 11: v_mov_b32_e32 v1: expected 2 operands, got 1"),
+        ("v_mov_b32_e32 v1, 0", "v_mov_b32_e32 here, 0", AssemblyError, "line 11: .* cannot be written"),
+        ("v_mov_b32_e32 v1, 0", "v_mov_b32_e32 7, 0", AssemblyError, "line 11: .* cannot be written"),
+        ("\t.globl\tk", "\t.section", AssemblyError, "line 4: malformed .section"),
         ("v_mov_b32_e32 v1, 0", "v_mov_b32_e32 s1, 0", AssemblyError, "line 11: .* expected a vector register"),
         ("v_mov_b32_e32 v1, 0", "v_mov_b32_e32 v[5:4], 0", AssemblyError, "line 11: .* runs backwards"),
         ("s_add_u32 s6, s6, 1", "s_add_u32 s6, v6, 1", AssemblyError, "line 12: .* expected a scalar register"),

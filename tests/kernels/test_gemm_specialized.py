@@ -54,9 +54,8 @@ def test_large_tiles(module, preset: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f16", "fp8"])
-@pytest.mark.parametrize("preset", ["mojo", "mojo-pipeline"])
-def test_other_types(preset: str, dtype: str) -> None:
-    c, wanted = run(gemm_warp_specialized, preset, "gfx942", (64, 128, 128), dtype, "bf16")
+def test_other_types(dtype: str) -> None:
+    c, wanted = run(gemm_warp_specialized, "mojo-pipeline", "gfx942", (64, 128, 128), dtype, "bf16")
     np.testing.assert_array_equal(c, wanted)
 
 
@@ -73,7 +72,7 @@ def shapes(count: int, seed: int):
         (gemm_pingpong, "256x256x64"),
     ],
 )
-@pytest.mark.parametrize("shape", shapes(3, seed=1))
+@pytest.mark.parametrize("shape", shapes(2, seed=1))
 def test_shapes_off_the_tile(module, preset: str, shape: tuple[int, int, int]) -> None:
     c, wanted = run(module, preset, "gfx942", shape)
     np.testing.assert_array_equal(c, wanted)

@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from pipedsl import PipedslError
+from pipedsl.core.arch import ARCHS
 from pipedsl.core.config import KNOBS
 from pipedsl.core.findings import CODES
+from pipedsl.isa import instruction as _instruction  # noqa: F401  (fills the table)
+from pipedsl.isa.opcode import TABLE
 
 CASES = Path(__file__).parent / "cases"
 MARKER = "# --- fixed ---\n"
@@ -132,6 +135,7 @@ def pages() -> dict[str, str]:
         {code: row.title for code, row in CODES.items()},
     )
     out["settings"] = _settings()
+    out["isa"] = _isa()
     return out
 
 
@@ -153,6 +157,25 @@ def _settings() -> str:
         "|---|---|---|",
     ]
     lines += [f"| `{k.name}` | `{k.variable}` | {k.doc} |" for k in KNOBS.values()]
+    return "\n".join([*lines, ""])
+
+
+def _isa() -> str:
+    lines = [
+        "# Instructions of the simulator",
+        "",
+        "`pipedsl isa` prints this table. *Exact* rows compute what the ISA documents say,",
+        "*approximate* ones differ as stated, *unsupported* ones are refused before anything runs.",
+        "",
+        "| instruction | unit | fidelity | targets | remark |",
+        "|---|---|---|---|---|",
+    ]
+    for row in TABLE.rows():
+        archs = " ".join(arch for arch in ARCHS if arch in row.archs)
+        reason = (row.reason or "").replace("|", "\\|")
+        lines.append(
+            f"| `{row.name}` | {row.unit.value} | {row.fidelity.value} | {archs} | {reason} |"
+        )
     return "\n".join([*lines, ""])
 
 

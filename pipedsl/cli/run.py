@@ -12,6 +12,7 @@ import numpy as np
 from pipedsl.cli.values import SYNTAX, parse_argument, parse_extents, pick_kernel
 from pipedsl.core.errors import LaunchError
 from pipedsl.sim import Kernel, load_assembly
+from pipedsl.sim.code_object import disassemble
 
 
 def add_parser(commands: Any) -> None:
@@ -33,7 +34,12 @@ def add_parser(commands: Any) -> None:
 
 def add_launch_options(parser: argparse.ArgumentParser) -> None:
     """The file, its kernel, and what it is launched with."""
-    parser.add_argument("file", type=Path, metavar="FILE.s", help="complete assembly text")
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="complete assembly text, or a code object (.hsaco, .co)",
+    )
     parser.add_argument("--kernel", metavar="NAME", help="default: the file's only kernel")
     parser.add_argument("--grid", type=parse_extents, default=(1,), metavar="X[,Y[,Z]]", help="workgroups (default 1)")  # fmt: skip
     parser.add_argument("--block", type=parse_extents, required=True, metavar="X[,Y[,Z]]", help="work-items of a workgroup")  # fmt: skip
@@ -65,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 def read_kernel(path: Path, name: str | None) -> Kernel:
     """The kernel `name`, or the only one, of an assembly file."""
     try:
-        text = path.read_text()
+        text = disassemble(path) if path.suffix in (".hsaco", ".co") else path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise LaunchError(f"{str(path)!r} cannot be read: {error}.") from None
     kernels = load_assembly(text).kernels

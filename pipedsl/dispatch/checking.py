@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from pipedsl.checker.report import Report
 from pipedsl.core.errors import LaunchError
-from pipedsl.dispatch.arguments import array_fields
 from pipedsl.dispatch.callsite import caller
 from pipedsl.dispatch.kernel import Launcher
-from pipedsl.runtime import DeviceArray, get_device
-from pipedsl.runtime.kernarg import KernargLayout
-from pipedsl.sim import Memory, load_assembly
+from pipedsl.dispatch.rehearsal import Rehearsal
+from pipedsl.runtime import get_device
 from pipedsl.sim.check import check_kernel
 
 
@@ -54,31 +50,8 @@ def check(launch: Launcher, /, *args: Any, seeds: int | Sequence[int] = 4, **nam
     chosen = range(seeds) if isinstance(seeds, int) else seeds
     geometry = launch.geometry
     arguments, compiled = launch.compile(args, named, get_device().arch)
-    image = compiled.image
-    kernel = load_assembly(image.asm).kernels[image.name]
-    layout = KernargLayout(kernel.metadata, image)
-    arrays = [_on_host(argument) for argument in arguments]
-
-    def prepare() -> tuple[Memory, bytes]:
-        memory, values = Memory(), []
-        for parameter, array, argument in zip(image.parameters, arrays, arguments, strict=True):
-            if array is None:
-                values.append(argument)
-                continue
-            copy = np.array(array, order="C")
-            address = memory.map(copy, parameter.name)
-            values += array_fields(parameter)(address, copy.shape, copy.strides)
-        kernarg = bytearray(layout.size)
-        layout.pack_into(kernarg, values, geometry.grid, geometry.block, geometry.lds_bytes)
-        return memory, bytes(kernarg)
-
+    rehearsal = Rehearsal(compiled.image, geometry, arguments)
     return check_kernel(
-        kernel, geometry.grid, geometry.block, prepare, list(chosen), lds_bytes=geometry.lds_bytes,
-        sources=image.sources,
+        rehearsal.kernel, geometry.grid, geometry.block, rehearsal.prepare, list(chosen),
+        lds_bytes=geometry.lds_bytes, sources=compiled.image.sources,
     )  # fmt: skip
-
-
-def _on_host(argument: Any) -> np.ndarray | None:
-    if isinstance(argument, DeviceArray):
-        return argument.copy_to_host()
-    return argument if isinstance(argument, np.ndarray) else None

@@ -15,9 +15,11 @@ from pipedsl.dispatch.compiler import compile_kernel
 from pipedsl.dispatch.freshness import Dependencies
 from pipedsl.dispatch.geometry import Geometry, read_block, read_geometry
 from pipedsl.dispatch.plan import LaunchPlan
+from pipedsl.dispatch.rehearsal import Rehearsal
 from pipedsl.frontend import KernelSource, Options
 from pipedsl.runtime import get_device
 from pipedsl.runtime.device import Dim3
+from pipedsl.sim.timing.result import TimedRun
 
 
 class Kernel:
@@ -170,6 +172,34 @@ class Launcher:
         except PipedslError as error:
             error.where = error.where or caller()
             raise
+
+    def time(self, *args: Any, arch: str | Arch | None = None, **named: Any) -> TimedRun:
+        """Model the time of this launch in the simulator, on copies of the arguments.
+
+        As many workgroups run as share one compute unit; the others are taken to be alike.
+
+        Parameters
+        ----------
+        *args, **named
+            As for the launch.
+        arch : str, optional
+            E.g. ``"gfx942"``; the current device's by default.
+
+        Returns
+        -------
+        TimedRun
+        """
+        target = get_device().arch if arch is None else get_arch(arch)
+        arguments, compiled = self.compile(args, named, target)
+        geometry, image = self.geometry, compiled.image
+        rehearsal = Rehearsal(image, geometry, arguments)
+        memory, kernarg = rehearsal.prepare()
+        stats = rehearsal.kernel.run(
+            memory, geometry.grid, geometry.block, kernarg, lds_bytes=geometry.lds_bytes,
+            sources=image.sources, timing=True, rest=False,
+        )  # fmt: skip
+        assert stats.timed is not None
+        return stats.timed
 
     def __repr__(self) -> str:
         return f"<{self._kernel.name}[{self.geometry.grid}, {self.geometry.block}]>"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,23 @@ from pipedsl.core.image import KernelImage
 from pipedsl.runtime.device import Dim3
 from pipedsl.runtime.kernarg import KernargLayout
 from pipedsl.sim import Memory, load_assembly
+from pipedsl.sim.timing.result import TimedRun
+
+_timed: ContextVar[list[TimedRun] | None] = ContextVar("timed", default=None)
+
+
+@contextmanager
+def timed_launches() -> Iterator[list[TimedRun]]:
+    """Launches on simulated devices in this context run in timing mode; yields their times, in order.
+
+    Every workgroup runs, so that results are those of any other launch.
+    """
+    runs: list[TimedRun] = []
+    token = _timed.set(runs)
+    try:
+        yield runs
+    finally:
+        _timed.reset(token)
 
 
 class SimulatedDevice:
@@ -93,9 +113,13 @@ class SimulatedKernel:
     ) -> None:
         kernarg = bytearray(self._layout.size)
         self._layout.pack_into(kernarg, values, grid, block, lds_bytes)
+        runs = _timed.get()
         stats = self._kernel.run(
-            self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes, sources=self._sources
-        )
+            self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes, sources=self._sources,
+            timing=runs is not None,
+        )  # fmt: skip
+        if runs is not None and stats.timed is not None:
+            runs.append(stats.timed)
         for finding in stats.findings:
             warnings.warn(CheckWarning(finding), stacklevel=2)
 

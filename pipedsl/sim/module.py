@@ -19,6 +19,7 @@ from pipedsl.sim.reader import Program, read_program
 from pipedsl.sim.run import RunStats, run
 from pipedsl.sim.shape import GroupShape
 from pipedsl.sim.timing.program import TimedProgram
+from pipedsl.sim.timing.result import TimedRun
 from pipedsl.sim.timing.run import run_timed
 
 _SHAPES = 8  # blocks whose initial state a kernel keeps
@@ -84,6 +85,7 @@ class Kernel(LoadedKernel):
         sources: Mapping[str, str] | None = None,
         check: bool | None = None,
         timing: bool = False,
+        rest: bool = True,
     ) -> RunStats:
         """Run on prepared memory and kernel arguments.
 
@@ -107,6 +109,8 @@ class Kernel(LoadedKernel):
             is reported in the result's `findings`. ``config.check`` by default.
         timing : bool
             Timing mode: modelled cycles are reported in the result's `timed`. Not with `check`.
+        rest : bool
+            Whether the workgroups that timing mode does not model run too.
 
         Raises
         ------
@@ -123,7 +127,7 @@ class Kernel(LoadedKernel):
             budget = config.step_budget if step_budget is None else step_budget
             if self._timed is None:
                 self._timed = TimedProgram(self)
-            return run_timed(launch, self._timed, workgroups, budget)
+            return run_timed(launch, self._timed, workgroups, budget, rest)
         return run(launch, workgroups, step_budget, seed)
 
     def _shape(self, block: tuple[int, int, int], lds_bytes: int) -> GroupShape:
@@ -146,6 +150,7 @@ class Kernel(LoadedKernel):
         seed: int | None = None,
         check: bool | None = None,
         timing: bool = False,
+        rest: bool = True,
     ) -> RunStats:
         """Run with arguments in metadata order.
 
@@ -157,7 +162,7 @@ class Kernel(LoadedKernel):
             arguments are filled in where the metadata names their kind and may be left out.
         lds_bytes : int
         workgroups : sequence of int, optional
-        seed, check, timing : optional
+        seed, check, timing, rest : optional
             As in `run`.
         """
         grid3, block3 = _triple(grid, "grid"), _triple(block, "block")
@@ -165,8 +170,26 @@ class Kernel(LoadedKernel):
         kernarg = pack_arguments(self.metadata, args, memory, grid3, block3, lds_bytes)
         return self.run(
             memory, grid3, block3, kernarg, lds_bytes=lds_bytes, workgroups=workgroups, seed=seed,
-            check=check, timing=timing,
+            check=check, timing=timing, rest=rest,
         )  # fmt: skip
+
+    def time(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        lds_bytes: int = 0,
+    ) -> TimedRun:
+        """Model the time of a launch; only the workgroups that are modelled run.
+
+        Parameters
+        ----------
+        grid, block, args, lds_bytes
+            As for `launch`.
+        """
+        stats = self.launch(grid, block, args, lds_bytes, timing=True, rest=False)
+        assert stats.timed is not None
+        return stats.timed
 
     def __repr__(self) -> str:
         return f"<sim.Kernel {self.name} for {self.program.arch}>"

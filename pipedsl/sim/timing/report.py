@@ -34,13 +34,16 @@ def report(
     complete : bool
         Whether nothing was left out of the log.
     """
-    code = unit.program.kernel.instructions
+    kernel = unit.program.kernel
+    code = kernel.instructions
     ends = tuple(unit.waves[:, r.WAVE_FIELDS["ended"]].tolist())
     per_group = len(ends) // len(workgroups)
-    timeline = Timeline(log, ends, per_group, [ins.source for ins in code])
+    sources, rings = [ins.source for ins in code], tuple(kernel.program.rings)
+    timeline = Timeline(log, ends, per_group, sources, rings)
     cycles = max(ends)
-    arch = unit.program.kernel.arch.name
+    arch = kernel.arch.name
     return TimedRun(
+        kernel=kernel.name,
         arch=arch,
         cycles=cycles,
         instructions=unit["instructions"],

@@ -72,7 +72,7 @@ class TimedRun:
 
     Attributes
     ----------
-    arch : str
+    kernel, arch : str
     cycles : int
         Modelled cycles until the last of the modelled workgroups ended.
     instructions : int
@@ -99,6 +99,7 @@ class TimedRun:
         Cycle at which the log was full; None when the timeline is complete.
     """
 
+    kernel: str
     arch: str
     cycles: int
     instructions: int
@@ -160,7 +161,8 @@ class TimedRun:
         return {line: (n, c, s) for line, (n, c, s) in total.items()}
 
     def __repr__(self) -> str:
-        return f"<TimedRun {self.arch}: {self.cycles} modelled cycles, {len(self.waves)} waves>"
+        waves = f"{len(self.waves)} waves"
+        return f"<TimedRun {self.kernel} on {self.arch}: {self.cycles} modelled cycles, {waves}>"
 
     def __str__(self) -> str:
         modelled, total = len(self.workgroups), self.total_workgroups

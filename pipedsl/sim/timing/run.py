@@ -24,12 +24,16 @@ _OUTCOMES = {r.DEADLOCK: at.DEADLOCK, r.FAULTED: at.FAULTED, r.OVER_BUDGET: at.O
 
 
 def run_timed(
-    launch: Launch, program: TimedProgram, workgroups: Sequence[int] | None, budget: int
+    launch: Launch,
+    program: TimedProgram,
+    workgroups: Sequence[int] | None,
+    budget: int,
+    rest: bool = True,
 ) -> RunStats:
     """Run a launch and model its time.
 
     As many workgroups are modelled as one compute unit gets when the launch is spread evenly over
-    the device, at most those that fit on it together. The rest run as usual, so that memory
+    the device, at most those that fit on it together. The `rest` runs as usual, so that memory
     ends up as after any other run.
     """
     ids = list(range(launch.total)) if workgroups is None else list(workgroups)
@@ -45,12 +49,12 @@ def run_timed(
         launch.template.close()
         raise
     instructions = timed.instructions
-    if ids[resident:]:
+    if rest and ids[resident:]:
         instructions += run(launch, ids[resident:], budget, None).instructions
     else:
         launch.template.close()
-    waves = len(ids) * launch.shape.waves
-    return RunStats(instructions, len(ids), waves, timed=timed)
+    ran = len(ids if rest else detailed)
+    return RunStats(instructions, ran, ran * launch.shape.waves, timed=timed)
 
 
 def _occupancy(launch: Launch) -> Occupancy:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipedsl.isa.rings import Ring
 from pipedsl.sim.timing import records as r
 from pipedsl.sim.timing.waits import Counters
 
@@ -29,8 +30,9 @@ class Interval:
         Modelled cycles.
     line : tuple of (str, int) or None
         Python file and line of a wait.
-    stage, lap : int or None
-        Of a wait for full or empty.
+    ring, stage, lap : int or None
+        Of a wait for full or empty: which ring of the kernel, which of its stages, and how often
+        the wave had waited for it before.
     """
 
     wave: int
@@ -38,6 +40,7 @@ class Interval:
     start: int
     end: int
     line: Line | None = None
+    ring: int | None = None
     stage: int | None = None
     lap: int | None = None
 
@@ -52,7 +55,7 @@ class Arrow:
         Waves.
     sent, received : int
         Modelled cycles.
-    stage : int
+    ring, stage : int
     kind : str
         ``full`` or ``empty``.
     """
@@ -61,6 +64,7 @@ class Arrow:
     target: int
     sent: int
     received: int
+    ring: int
     stage: int
     kind: str
 
@@ -79,18 +83,21 @@ class Timeline:
         Waves of a workgroup.
     sources : sequence
         Python file and line of each instruction, or None.
+    rings : sequence of Ring
+        Those that the kernel declares.
     """
 
     log: np.ndarray
     ends: tuple[int, ...]
     per_group: int
     sources: Sequence[Line | None]
+    rings: Sequence[Ring] = ()
 
     def counters(self) -> list[Counters]:
         """The counters of each workgroup."""
         group = self.log[:, r.LOG_FIELDS["wave"]] // self.per_group
         count = len(self.ends) // self.per_group
-        return [Counters(self.log[group == number]) for number in range(count)]
+        return [Counters(self.log[group == number], self.rings) for number in range(count)]
 
     def intervals(self) -> tuple[Interval, ...]:
         """Every wave's time without gaps, sorted by wave and time."""
@@ -102,13 +109,13 @@ class Timeline:
             laps = counters.laps().tolist()
             for lap, row in zip(laps, counters.polls.tolist(), strict=True):
                 _, wave, start, end, place, word, _seen = row
-                stage = counters.stages.get(word)
-                waits[wave].append(
-                    Interval(
-                        wave, counters.kind(word), start, end, self.sources[place], stage,
-                        None if stage is None else lap,
+                line, kind = self.sources[place], counters.kind(word, wave)
+                if word in counters.places:
+                    waits[wave].append(
+                        Interval(wave, kind, start, end, line, *counters.places[word], lap)
                     )
-                )  # fmt: skip
+                else:
+                    waits[wave].append(Interval(wave, kind, start, end, line))
         return tuple(
             interval
             for wave, end in enumerate(self.ends)
@@ -122,8 +129,8 @@ class Timeline:
             for signal, poll in counters.handoffs():
                 _, source, sent, _, _, word, _ = counters.signals[signal].tolist()
                 _, target, _, received, _, _, _ = counters.polls[poll].tolist()
-                stage, kind = counters.stages[word], counters.kinds[word]
-                found.append(Arrow(source, target, sent, received, stage, kind))
+                kind = counters.kind(word, target)
+                found.append(Arrow(source, target, sent, received, *counters.places[word], kind))
         return tuple(found)
 
 

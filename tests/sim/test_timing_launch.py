@@ -35,18 +35,18 @@ def shared_counter(out, n):
     slots = gpu.shared.array((STAGES, 64), np.int32)
     sync.init()
     lane = gpu.lane_id()
-    for i in range(n):
-        stage = i % STAGES
-        if gpu.wave_id() == 0:
-            sync.wait_empty(0, stage, i // STAGES)
-            slots[stage, lane] = i
+    if gpu.wave_id() == 0:
+        for i in range(n):
+            sync.wait_empty(0, i % STAGES, i // STAGES)
+            slots[i % STAGES, lane] = i
             gpu.fence_lds()
-            sync.arrive_full(0, stage)
-        else:
-            sync.wait_full(0, stage, i // STAGES)
-            out[i, lane] = slots[stage, lane]
+            sync.arrive_full(0, i % STAGES)
+    else:
+        for i in range(n):
+            sync.wait_full(0, i % STAGES, i // STAGES)
+            out[i, lane] = slots[i % STAGES, lane]
             gpu.fence_lds()
-            sync.arrive_empty(0, stage)
+            sync.arrive_empty(0, i % STAGES)
 
 
 @pipelined_kernel

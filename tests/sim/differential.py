@@ -4,6 +4,9 @@
 
 Each program reads a few words per lane, computes, branches per lane, loops, and stores words. Both
 results must be equal bit for bit. A mismatch prints its seed; ``--show SEED`` prints the program.
+
+``0.0 - x`` is left out: LLVM 22's AMDGPU backend makes ``-x`` of it where a multiplication follows,
+which has the wrong sign for zeros (seed 1044 of the programs with it).
 """
 
 from __future__ import annotations
@@ -157,7 +160,10 @@ class Writer:
         x, y = self.pick(kind), self.pick(kind)
         choice = r.random()
         if choice < 0.6:
-            self.new(f"{r.choice(('fadd', 'fsub', 'fmul'))} {kind} {x}, {y}", kind)
+            operation = r.choice(("fadd", "fsub", "fmul"))
+            if operation == "fsub" and x == "0.0":
+                x = "-0.0"  # LLVM 22 negates for AMDGPU where it should subtract from +0
+            self.new(f"{operation} {kind} {x}, {y}", kind)
         elif choice < 0.7:
             self.new(f"fdiv {kind} {x}, {y}", kind)
         elif choice < 0.8 and kind != "half":

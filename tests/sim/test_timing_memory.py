@@ -150,6 +150,30 @@ def test_memory_gives_32_bytes_a_cycle():
     assert cycles == 32
 
 
+# MI300X: 304 CUs at 2.1 GHz share 11.9 TB/s of Infinity Cache (Chips and Cheese): 18.6 bytes each.
+@pytest.mark.parametrize(("workgroups", "width"), [(1, 32), (100, 32), (304, 18.6), (608, 18.6)])
+def test_compute_units_that_run_together_share_the_memory(workgroups, width):
+    rounds = 256
+    body = f"""
+        v_lshlrev_b32 v1, 4, v0
+        s_mov_b32 s6, {rounds}
+    .Lnext:
+        {LOAD.format(4, 7)}
+        v_add_u32 v1, 1024, v1
+        s_sub_u32 s6, s6, 1
+        s_cmp_lg_u32 s6, 0
+        s_cbranch_scc1 .Lnext
+        s_waitcnt vmcnt(0)
+    """
+    head = "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
+    kernel = sim.load_assembly(kernel_text(head + body)).kernels["k"]
+    run = kernel.time(workgroups, 64, [np.zeros(256 * rounds, np.uint32)])
+    latency = find_constant("memory_latency", "gfx942").value
+    # Two workgroups on a CU read the same addresses: the second finds them in the CU's cache.
+    assert len(run.workgroups) == max(1, workgroups // 304)
+    assert (run.cycles - latency) * width == pytest.approx(1024 * rounds, rel=0.04)
+
+
 def test_a_wait_lets_younger_loads_go_on():
     line = "v_lshlrev_b32 v1, 4, v0\nv_add_u32 v2, 2048, v1\n"
     loads = "global_load_dword v4, v1, s[4:5]\nglobal_load_dwordx4 v[8:11], v2, s[4:5]\n"

@@ -161,7 +161,7 @@ def test_a_result_names_the_assumed_constants_that_it_depends_on():
     assert {row.name for row in plain.assumed} == {"l2_latency", "scalar_hit"}  # of its s_load
     assert memory <= {row.name for row in with_store.assumed}
     loads = timed("global_load_dword v1, v0, s[4:5]\n", "gfx950")
-    assert "hbm_width" in {row.name for row in loads.assumed}
+    assert "memory_width" in {row.name for row in loads.assumed}
     matrix = timed("v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], v[0:3]\n", "gfx950")
     row = next(row for row in matrix.constants if row.name == "v_mfma_f32_16x16x32f16")
     assert (row.value, row.kind) == (16, "published")

@@ -156,15 +156,15 @@ class MemorySystem:
     def _read_line(self, row: Record, line: Value, start: Value) -> Value:
         c, cu = self.c, self.cu
 
-        def from_hbm() -> Value:
-            begin = c.max(start, cu.hbm_free)
-            cu.hbm_free = begin + cu.hbm_cycles
-            return begin + cu.hbm_latency
+        def from_memory() -> Value:
+            begin = c.max(start << r.FRACTION, cu.memory_done)
+            cu.memory_done = begin + cu.memory_cycles
+            return (begin >> r.FRACTION) + cu.memory_latency
 
         def from_l2() -> Value:
             begin = c.max(start, cu.l2_free)
             cu.l2_free = begin + cu.l2_cycles
-            return self._probe(cu.l2, cu.l2_sets, line, begin + cu.l2_latency, from_hbm)
+            return self._probe(cu.l2, cu.l2_sets, line, begin + cu.l2_latency, from_memory)
 
         result = c.variable(0)
         c.choose(

@@ -9,6 +9,7 @@ _LLVM = "LLVM SISchedule.td"
 _TRITON = "facebookexperimental/triton, AMDLatencyModel.cpp and amd_latency.py"
 _PYHIP = "tingqli/pyhip, docs/mem_latency.md (MI308X)"
 _COISSUE = "tingqli/pyhip, docs/mfma-valu-coissue.md (gfx942)"
+_CHIPS = "Chips and Cheese, Testing AMD's Giant MI300X"
 _MIRAGE = "rocm-systems, mirage timing.rs (nanoseconds at 2.1 GHz, itself not measured)"
 
 # fmt: off
@@ -90,12 +91,17 @@ constant("l2_bytes", 6 << 20, "bytes", "published", "Navi 31", ["gfx1100"])
 constant("l2_bytes", 8 << 20, "bytes", "published", "Navi 48", ["gfx1201"])
 constant("l2_width", 64, "bytes per cycle and CU", "published", f"{_PROFILER}: L2 to vL1D", CDNA + RDNA)
 constant("l2_latency", 273, "cycles", "assumed", f"{_MIRAGE}: L2 130 ns", CDNA + RDNA)
-constant("hbm_width", 32, "bytes per cycle and CU", "measured", f"{_PYHIP}: dwordx4 every 32 cycles", ["gfx942"])
-constant("hbm_width", 32, "bytes per cycle and CU", "assumed", "as measured on gfx942", ["gfx90a", "gfx950"])
-constant("hbm_width", 32, "bytes per cycle and CU", "assumed", "as measured on gfx942", RDNA)
-constant("hbm_latency", 612, "cycles", "derived", f"{_PYHIP}: middle of 500 to 800, less issue and transfer", ["gfx942"])
-constant("hbm_latency", 752, "cycles", "derived", f"{_TRITON}: 790 (an estimate), less issue and transfer", ["gfx950"])
-constant("hbm_latency", 612, "cycles", "assumed", "as on gfx942", ["gfx90a", *RDNA])
+constant("memory_width", 32, "bytes per cycle", "measured", f"{_PYHIP}: one CU, dwordx4 every 32 cycles", ["gfx942"])
+constant("memory_width", 32, "bytes per cycle", "assumed", "one CU, as measured on gfx942", ["gfx90a", "gfx950", *RDNA])
+constant("device_width", 11900, "GB/s", "measured", f"{_CHIPS}: Infinity Cache", ["gfx942"])
+constant("device_width", 11900, "GB/s", "assumed", "as measured on MI300X, which has the same Infinity Cache", ["gfx950"])
+constant("device_width", 1638, "GB/s", "published", "MI210: HBM2e; no Infinity Cache", ["gfx90a"])
+constant("device_width", 3500, "GB/s", "published", "RX 7900 XTX: effective memory bandwidth with Infinity Cache", ["gfx1100"])
+constant("device_width", 2500, "GB/s", "derived", "Navi 48: Infinity Cache of 1024 bytes a clock at up to 2.5 GHz", ["gfx1201"])
+constant("shared_l2", 0, "lines", "assumed", "a CU finds nothing in L2 that another brought: they run in step", CDNA + RDNA)
+constant("memory_latency", 612, "cycles", "derived", f"{_PYHIP}: middle of 500 to 800, less issue and transfer", ["gfx942"])
+constant("memory_latency", 752, "cycles", "derived", f"{_TRITON}: 790 (an estimate), less issue and transfer", ["gfx950"])
+constant("memory_latency", 612, "cycles", "assumed", "as on gfx942", ["gfx90a", *RDNA])
 
 # Synchronisation
 constant("sleep_unit", 64, "cycles", "published", "CDNA4 and RDNA4 ISA pseudocode: s_sleep", CDNA + RDNA)

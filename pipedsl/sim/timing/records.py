@@ -64,15 +64,18 @@ CU_FIELDS, CU_SIZE = layout(
     # constants
     "turn", "simd_mask", "port_shift", "lds_latency", "lds_conflict", "lds_read_shift",
     "lds_write_shift", "lds_address", "line_shift", "l1_sets", "l2_sets", "l1_shift",
-    "l1_latency", "l2_latency", "l2_cycles", "hbm_latency", "hbm_cycles", "scalar_hit",
+    "l1_latency", "l2_latency", "l2_cycles", "memory_latency", "memory_cycles", "scalar_hit",
     "barrier_latency", "sleep_unit",
     # state
     "instructions", "current", "finished", "now", "matrix_cycles", "conflict_cycles",
-    "memory_free", "l2_free", "hbm_free", "bank_free", ("port_free", 2),
+    "memory_free", "l2_free", "memory_done", "bank_free", ("port_free", 2),
     ("free", SIMDS * len(CATEGORIES)), ("matrix_free", SIMDS), ("matrix_held", SIMDS),
     # scratch of the bank conflicts
     ("bank_count", 64), ("bank_rows", 64 * 64),
 )  # fmt: skip
+
+# `memory_done` and `memory_cycles` count fractions of a cycle: a share of the device's bandwidth.
+FRACTION = 8
 
 # Caches: entries of (line + 1, ready, last use), in sets of WAYS.
 WAYS = 4

@@ -70,7 +70,7 @@ def _vector_memory(target: Target, ins: Instruction, row: InstructionRow, used: 
         to_lds = "lds" in ins.mnemonic or "lds" in ins.modifiers
         for name in (
             "l1_latency", "l2_latency", "l2_width", "l1_width",
-            *(() if stores else ("hbm_latency", "hbm_width")),
+            *(() if stores else ("memory_latency", "memory_width", "device_width", "shared_l2", "clock", "cus")),
             *(("lds_latency",) if to_lds or ins.opcode.unit is Unit.FLAT else ()),
         ):  # fmt: skip
             used(name)

@@ -42,7 +42,9 @@ def run_timed(
     try:
         groups = [_group(launch, program, index) for index in detailed]
         cus = _occupancy(launch).cus
-        unit = ComputeUnit(program, groups, cus, budget)
+        device = find_constant("cus", launch.kernel.arch.name).value
+        active = min(-(-len(ids) // resident) * cus, device)
+        unit = ComputeUnit(program, groups, cus, active, budget)
         log, complete = _finish(unit, groups, launch, budget)
         timed = report(unit, log, detailed, len(ids), rounds, complete)
     except BaseException:

@@ -31,6 +31,8 @@ class ComputeUnit:
         Resident workgroups, ready to run.
     cus : int
         CUs that form the unit: 2 for a WGP.
+    active : int
+        CUs of the device that run at the same time, with which memory bandwidth is shared.
     budget : int
         Instructions that may be executed.
 
@@ -45,7 +47,7 @@ class ComputeUnit:
     """
 
     def __init__(
-        self, program: TimedProgram, groups: Sequence[Group], cus: int, budget: int
+        self, program: TimedProgram, groups: Sequence[Group], cus: int, active: int, budget: int
     ) -> None:
         self.program = program
         self.used = Used(program.kernel.arch.name)
@@ -58,7 +60,7 @@ class ComputeUnit:
         self.waves = np.zeros((len(groups) * per_group, r.WAVE_SIZE), np.int64)
         self.groups = np.zeros((len(groups), r.GROUP_SIZE), np.int64)
         self.record = np.zeros(r.CU_SIZE, np.int64)
-        self._caches()
+        self._caches(cus, active)
         self._sizes(budget)
         self._constants()
         for index, group in enumerate(groups):
@@ -78,17 +80,19 @@ class ComputeUnit:
         self["log_count"] = self["finished"] = 0
         return outcome, logged
 
-    def _caches(self) -> None:
+    def _caches(self, cus: int, active: int) -> None:
         used = self.used
         line = used("l1_line")
+        alone = used("memory_width") * cus
+        share = used("device_width") * 1000 * cus / (used("clock") * active)  # bytes per cycle
+        self["memory_cycles"] = round((line << r.FRACTION) / min(alone, share))
         self.l1, self["l1_sets"] = _cache(used("l1_bytes") // line)
         self.l2, self["l2_sets"] = _cache(used("l2_bytes") // line)
         self.scalar_cache, _ = _cache(64 * r.WAYS)
         self["line_shift"] = _log2(line)
         self["l1_shift"] = _log2(used("l1_width"))
         self["l2_cycles"] = line // used("l2_width")
-        self["hbm_cycles"] = line // used("hbm_width")
-        for name in ("l1_latency", "l2_latency", "hbm_latency", "scalar_hit"):
+        for name in ("l1_latency", "l2_latency", "memory_latency", "scalar_hit"):
             self[name] = used(name)
 
     def _sizes(self, budget: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from pipedsl.dispatch.geometry import Geometry
 from pipedsl.runtime import DeviceArray
 from pipedsl.runtime.kernarg import KernargLayout
 from pipedsl.sim import Kernel, Memory, load_assembly
+
+_load = lru_cache(maxsize=16)(load_assembly)
 
 
 class Rehearsal:
@@ -33,7 +36,7 @@ class Rehearsal:
     def __init__(self, image: KernelImage, geometry: Geometry, arguments: Sequence[Any]) -> None:
         self.image = image
         self.geometry = geometry
-        self.kernel: Kernel = load_assembly(image.asm).kernels[image.name]
+        self.kernel: Kernel = _load(image.asm).kernels[image.name]
         self._layout = KernargLayout(self.kernel.metadata, image)
         self._arguments = [_on_host(argument) for argument in arguments]
 

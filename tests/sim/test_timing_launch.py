@@ -125,6 +125,8 @@ def test_only_the_workgroups_that_are_modelled_run():
     run = relay[1000, 192].time(*args, arch="gfx942")
     assert (run.workgroups, run.total_workgroups, run.rounds) == ((0, 1, 2, 3), 1000, 1)
     assert len(run.waves) == 12
+    said = "modelled cycles on gfx942 for 4 of 1000 workgroups; the others are taken to be alike"
+    assert str(run).splitlines()[0] == f"{run.cycles} {said}"
 
 
 def test_launches_in_a_timed_context_keep_their_results():

@@ -35,6 +35,10 @@ constant("trans_latency", 10, "cycles", "published", f"{_LLVM}: GFX11", ["gfx110
 constant("trans_latency", 9, "cycles", "published", f"{_LLVM}: GFX12", ["gfx1201"])
 constant("quarter_issue", 16, "cycles per wave", "published", f"{_LLVM}: WriteIntMul, quarter rate", CDNA)
 constant("quarter_issue", 4, "cycles per wave", "published", f"{_LLVM}: WriteIntMul, quarter rate", RDNA)
+constant("wide_issue", 8, "cycles per wave", "published", f"{_LLVM}: Write64Bit, half rate", CDNA)
+constant("wide_issue", 2, "cycles per wave", "published", f"{_LLVM}: Write64Bit, half rate", RDNA)
+constant("convert_issue", 16, "cycles per wave", "published", f"{_LLVM}: WriteFloatCvt, quarter rate", CDNA)
+constant("convert_issue", 1, "cycles per wave", "published", f"{_LLVM}: WriteFloatCvt of GFX11, full rate", RDNA)
 constant("double_issue", 4, "cycles per wave", "derived", "peak FP64 of MI250X, MI300X: full rate", CDNA)
 constant("double_issue", 32, "cycles per wave", "derived", "peak FP64 of Navi 31 and 48: 1/32 of FP32", RDNA)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipedsl.core.errors import UnsupportedInstruction
 from pipedsl.isa.instruction import Instruction
@@ -26,8 +26,8 @@ class MatrixRate:
     cycles : int
     kind, source : str
         As those of a `Constant`.
-    shadow : bool
-        Whether other vector instructions can run while the matrix core works.
+    beside : int
+        The last cycles of them, beside which other vector instructions can issue.
     """
 
     pattern: str
@@ -35,12 +35,13 @@ class MatrixRate:
     cycles: int
     kind: str
     source: str
-    shadow: bool = True
+    beside: int = 0
 
 
 def _passes(count: int, pattern: str, archs: tuple[str, ...], source: str = _CALCULATOR,
-            kind: str = "published", shadow: bool = True) -> MatrixRate:  # fmt: skip
-    return MatrixRate(pattern, archs, 4 * count, kind, source, shadow)
+            taken: int = 1) -> MatrixRate:  # fmt: skip
+    """Of `count` passes of 4 cycles, `taken` keep other vector instructions from issuing."""
+    return MatrixRate(pattern, archs, 4 * count, "published", source, 4 * (count - taken))
 
 
 _MI300 = ("gfx942",)
@@ -50,19 +51,19 @@ _FULL = r"(f16|bf16|i8|xf32|(fp8|bf8)_(fp8|bf8))"
 # The first row that matches counts.
 _RATES = (
     # MI200: every 32x32 takes 16 passes, every 16x16 takes 8.
-    _passes(8, r"v_mfma_f64_16x16x4_?f64", ("gfx90a",), shadow=False),
-    _passes(4, r"v_mfma_f64_4x4x4(_4b_)?f64", ("gfx90a",), shadow=False),
+    _passes(8, r"v_mfma_f64_16x16x4_?f64", ("gfx90a",), taken=8),
+    _passes(4, r"v_mfma_f64_4x4x4(_4b_)?f64", ("gfx90a",), taken=4),
     _passes(16, r"v_mfma_\w+_32x32x.*", ("gfx90a",)),
     _passes(8, r"v_mfma_\w+_16x16x.*", ("gfx90a",)),
     _passes(2, r"v_mfma_\w+_4x4x.*", ("gfx90a",)),
     # MI300 and MI350: float64
-    _passes(8, r"v_mfma_f64_16x16x4_?f64", _MI300, shadow=False),
-    _passes(16, r"v_mfma_f64_16x16x4_?f64", _MI350, _LLVM, shadow=False),
-    _passes(4, r"v_mfma_f64_4x4x4(_4b_)?_?f64", CDNA3, shadow=False),
+    _passes(8, r"v_mfma_f64_16x16x4_?f64", _MI300, taken=8),
+    _passes(16, r"v_mfma_f64_16x16x4_?f64", _MI350, _LLVM, taken=16),
+    _passes(4, r"v_mfma_f64_4x4x4(_4b_)?_?f64", CDNA3, taken=4),
     # float32
-    _passes(16, r"v_mfma_f32_32x32x[12](_2b)?_?f32", CDNA3, shadow=False),
-    _passes(8, r"v_mfma_f32_16x16x[14](_4b)?_?f32", CDNA3, shadow=False),
-    _passes(2, r"v_mfma_f32_4x4x1(_16b)?_?f32", CDNA3, shadow=False),
+    _passes(16, r"v_mfma_f32_32x32x[12](_2b)?_?f32", CDNA3, taken=16),
+    _passes(8, r"v_mfma_f32_16x16x[14](_4b)?_?f32", CDNA3, taken=8),
+    _passes(2, r"v_mfma_f32_4x4x1(_16b)?_?f32", CDNA3, taken=2),
     # several blocks
     _passes(16, r"v_mfma_\w+_32x32x4(_2b_(f16|bf16|i8)|f16|i8|bf16_1k)", CDNA3),
     _passes(8, r"v_mfma_\w+_16x16x4(_4b_(f16|bf16|i8)|f16|i8|bf16_1k)", CDNA3),
@@ -73,22 +74,19 @@ _RATES = (
     # one block of the narrow types
     _passes(8, r"v_mfma_\w+_32x32x(4|8|16|32)_?" + _FULL + "(_1k)?", CDNA3),
     _passes(4, r"v_mfma_\w+_16x16x(8|16|32|64)_?" + _FULL + "(_1k)?", CDNA3),
-    _passes(8, r"v_smfmac_\w+_32x32x\d+_?" + _FULL, CDNA3),
-    _passes(4, r"v_smfmac_\w+_16x16x\d+_?" + _FULL, CDNA3),
+    _passes(8, r"v_smfmac_\w+_32x32x\d+_?" + _FULL, CDNA3, taken=2),
+    _passes(4, r"v_smfmac_\w+_16x16x\d+_?" + _FULL, CDNA3, taken=2),
     # RDNA
-    MatrixRate(r"v_wmma_\w+_16x16x16_(f16|bf16|iu8)", ("gfx1100",), 32, "derived",
-               "RDNA3 peak: 512 operations a clock and CU"),
-    MatrixRate(r"v_wmma_\w+_16x16x16_iu4", ("gfx1100",), 16, "derived",
-               "RDNA3 peak: 1024 operations a clock and CU"),
-    MatrixRate(r"v_s?wmmac?_\w+_16x16x(16|32)_(f16|bf16)", ("gfx1201",), 16, "derived",
-               "RDNA4 peak: 1024 operations a clock and CU, twice that with sparsity"),
-    MatrixRate(r"v_s?wmmac?_\w+_16x16x(16|32|64)_(iu8|iu4|(fp8|bf8)_(fp8|bf8))", ("gfx1201",), 8, "derived",
-               "RDNA4 peak: 2048 8-bit operations a clock and CU"),
+    MatrixRate(r"v_wmma_\w+_16x16x16_(f16|bf16|iu8)", ("gfx1100",), 32, "published", _CALCULATOR),
+    MatrixRate(r"v_wmma_\w+_16x16x16_iu4", ("gfx1100",), 16, "published", _CALCULATOR),
+    MatrixRate(r"v_s?wmmac?_\w+_16x16x(16|32)_(f16|bf16)", ("gfx1201",), 16, "published", _CALCULATOR),
+    MatrixRate(r"v_s?wmmac?_\w+_16x16x(16|32|64)_(iu8|iu4|(fp8|bf8)_(fp8|bf8))", ("gfx1201",), 8,
+               "published", _CALCULATOR),
 )  # fmt: skip
 
 
-def matrix_rate(ins: Instruction, arch: str) -> tuple[MatrixRate, int]:
-    """The row of a matrix instruction, and its cycles with the inputs that its modifiers name.
+def matrix_rate(ins: Instruction, arch: str) -> MatrixRate:
+    """The row of a matrix instruction, for the inputs that its modifiers name.
 
     Raises
     ------
@@ -98,8 +96,9 @@ def matrix_rate(ins: Instruction, arch: str) -> tuple[MatrixRate, int]:
     name = strip_encoding(ins.mnemonic)
     for row in _RATES:
         if arch in row.archs and re.fullmatch(row.pattern, name):
-            doubled = "f8f6f4" in name and not _narrow_inputs(ins)
-            return row, row.cycles * (2 if doubled else 1)
+            if "f8f6f4" in name and not _narrow_inputs(ins):
+                return replace(row, cycles=2 * row.cycles, beside=row.beside + row.cycles)
+            return row
     raise UnsupportedInstruction(
         f"line {ins.line}: the timing model has no cycles for {name} on {arch}.",
         fix="run without timing.",
@@ -111,6 +110,6 @@ def _narrow_inputs(ins: Instruction) -> bool:
     return ins.modifier("cbsz") >= 2 and ins.modifier("blgp") >= 2
 
 
-def as_constant(row: MatrixRate, cycles: int, name: str) -> Constant:
+def as_constant(row: MatrixRate, name: str) -> Constant:
     """The row as a constant, for the list of what a result depends on."""
-    return Constant(name, frozenset(row.archs), cycles, "cycles", row.kind, row.source)
+    return Constant(name, frozenset(row.archs), row.cycles, "cycles", row.kind, row.source)

@@ -166,9 +166,11 @@ class TimedRun:
 
     def __str__(self) -> str:
         modelled, total = len(self.workgroups), self.total_workgroups
+        part = f"{modelled} of {total} workgroups" if total > modelled else "the whole launch"
+        alike = "; the others are taken to be alike" if total > modelled else ""
+        rounds = f", in {self.rounds} rounds: {self.launch_cycles}" if self.rounds > 1 else ""
         lines = [
-            f"{self.cycles} modelled cycles on {self.arch} for {modelled} of {total} workgroups"
-            + (f", {self.rounds} rounds: {self.launch_cycles}" if self.rounds > 1 else ""),
+            f"{self.cycles} modelled cycles on {self.arch} for {part}{alike}{rounds}",
             f"matrix cores busy {self.matrix_utilisation:.0%}, "
             f"{self.conflict_cycles} cycles of LDS bank conflicts",
         ]

@@ -10,6 +10,9 @@ from pipedsl.sim.timing import records as r
 from pipedsl.sim.timing.constants import Used
 from pipedsl.sim.timing.row import Fill, InstructionRow, Target
 
+UNTIMED = {"s_sleep_var": "its length is in a register"}
+"""Instructions that the simulator executes and the model refuses, and why."""
+
 
 def _branch(target: Target, ins: Instruction, row: InstructionRow, used: Used) -> None:
     row.values.update(category=r.BRANCH, action=r.JUMP, extra=used("branch_taken"))
@@ -52,7 +55,7 @@ def _synchronise(target: Target, ins: Instruction, row: InstructionRow, used: Us
         row.values.update(action=r.BARRIER)
     else:
         raise UnsupportedInstruction(
-            f"line {ins.line}: the timing model has no class for {ins.mnemonic}.",
+            f"line {ins.line}: the timing model cannot time {ins.mnemonic}: {UNTIMED[name]}.",
             fix="run without timing.",
         )
 

@@ -20,7 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import published_gemm
-from probes import Bench
+from probe_kernel import Bench
+from probes import figure
 
 from pipedsl.sim.timing.result import TimedRun
 
@@ -64,7 +65,7 @@ def figures(benches: dict[str, Bench]) -> Iterator[Comparison]:
     """The rows of ``data/measured.csv``, each with its probe."""
     for row in _rows("measured.csv"):
         arch = row["arch"]
-        modelled = benches.setdefault(arch, Bench(arch)).figure(row["probe"])
+        modelled = figure(benches.setdefault(arch, Bench(arch)), row["probe"])
         value = float(row["value"])
         yield Comparison(arch, row["figure"], value, modelled, row["unit"], row["kind"])
 

@@ -1,54 +1,18 @@
-"""Small kernels that measure one figure with the clock of the machine they run on."""
+"""Figures that a few instructions show with the clock of the machine they run on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from pipedsl import sim
-from pipedsl.sim.timing.result import TimedRun
+from probe_kernel import Bench
 
 _REPEATS = 64
-_LDS = 32768
 
 
-class Bench:
-    """Runs probes on one target in the timing mode.
-
-    Attributes
-    ----------
-    runs : list of TimedRun
-        Of the probes so far.
-    """
-
-    def __init__(self, arch: str) -> None:
-        self.arch = arch
-        self.runs: list[TimedRun] = []
-
-    def figure(self, probe: str) -> float:
-        """The figure of a probe such as ``"chain v_fma_f32"``, in modelled cycles."""
-        name, *parameters = probe.split()
-        return PROBES[name](self, *parameters)
-
-    def cycles(self, body: str, *, prepare: str = "", waves: int = 1, before: str = "") -> int:
-        """Clock difference around `body`, of the slowest wave.
-
-        ``v0`` is the work-item, ``v1`` its place in LDS for `prepare` to set, ``s[12:13]`` the
-        address of a buffer that is not in any cache.
-        """
-        text = _TEXT.format(arch=self.arch, body=_clocked(body), prepare=prepare, before=before, lds=_LDS)
-        out = np.zeros(64 * waves, np.uint32)
-        buffer = np.zeros(1 << 20, np.uint32)
-        kernel = sim.load_assembly(text).kernels["probe"]
-        stats = kernel.launch(1, 64 * waves, [out, buffer], timing=True)
-        assert stats.timed is not None
-        self.runs.append(stats.timed)
-        return int(out.max())
-
-
-def _clocked(body: str) -> str:
-    return f"s_memtime s[8:9]\n{body}\ns_memtime s[10:11]"
+def figure(bench: Bench, probe: str) -> float:
+    """The figure of a probe such as ``"chain v_fma_f32"``, in modelled cycles."""
+    name, *parameters = probe.split()
+    return PROBES[name](bench, *parameters)
 
 
 def _lines(items: Sequence[str]) -> str:
@@ -81,22 +45,25 @@ def _stream(bench: Bench, op: str) -> float:
     return _per_item(bench, lambda i: _independent(op, i))
 
 
-def _matrix_text(op: str, accumulator: int) -> str:
+def _matrix_text(op: str, accumulator: int, narrow: bool = False) -> str:
+    """`narrow`: with inputs of 4 bits, where the instruction leaves that open."""
     first = 128 + 32 * accumulator
-    size = 16 if "32x32" in op else (8 if "f64" in op else 4)
-    wide = {"f64": 2, "f32": 1, "fp8": 2}.get(op.rsplit("_", 1)[1], 4 if _k(op) in (("16", "32"), ("32", "16")) else 2)
-    a, b = f"v[4:{3 + wide}]" if wide > 1 else "v4", f"v[8:{7 + wide}]" if wide > 1 else "v8"
-    d = f"v[{first}:{first + size - 1}]"
-    return f"{op} {d}, {a}, {b}, {d}"
+    rows, kind = op.split("_")[3].split("x", maxsplit=1)[0], op.rsplit("_", 1)[1]
+    result = {"32": 16, "16": 4, "4": 1}[rows] * (2 if kind == "f64" else 1)
+    if kind == "f8f6f4":
+        size = 4 if narrow else 8
+    elif kind in ("f64", "fp8", "xf32"):
+        size = 2
+    else:
+        deep = op.split("_")[3] in ("16x16x32", "32x32x16")
+        size = 1 if kind == "f32" else (4 if deep else 2)
+    a, b = f"v[4:{3 + size}]" if size > 1 else "v4", f"v[12:{11 + size}]" if size > 1 else "v12"
+    d = f"v[{first}:{first + result - 1}]"
+    return f"{op} {d}, {a}, {b}, {d}" + (" cbsz:4 blgp:4" if narrow else "")
 
 
-def _k(op: str) -> tuple[str, str]:
-    size = op.split("_")[3].split("x")
-    return size[0], size[2]
-
-
-def _matrix(bench: Bench, op: str, streams: str) -> float:
-    body = [_matrix_text(op, i % int(streams)) for i in range(_REPEATS)]
+def _matrix(bench: Bench, op: str, streams: str, narrow: str = "") -> float:
+    body = [_matrix_text(op, i % int(streams), bool(narrow)) for i in range(_REPEATS)]
     return bench.cycles(_lines(body)) / _REPEATS
 
 
@@ -112,16 +79,20 @@ def _loop(body: Sequence[str], rounds: int) -> str:
     return _lines(["s_mov_b32 s14, 0", ".Lnext:", *body, *step])
 
 
-def _shadow(bench: Bench, op: str, count: str) -> float:
+def _shadow(bench: Bench, op: str, count: str, matrix: str = "v_mfma_f32_16x16x16_bf16") -> float:
     def group(place: int) -> str:
         others = [_independent(op, place * int(count) + i) for i in range(int(count))]
-        return _lines([_matrix_text("v_mfma_f32_16x16x16_bf16", place % 4), *others])
+        return _lines([_matrix_text(matrix, place % 4), *others])
 
     return _per_item(bench, group)
 
 
 def _clock(bench: Bench) -> float:
     return bench.cycles("")
+
+
+def _sleep(bench: Bench, units: str) -> float:
+    return bench.cycles(f"s_sleep {units}") - _clock(bench)
 
 
 def _lds_place(form: str, stride: str = "1") -> str:
@@ -132,7 +103,9 @@ def _lds_place(form: str, stride: str = "1") -> str:
 
 def _lds_read(form: str, place: int) -> str:
     dwords = int(form[1:]) // 32
-    target = f"v[{64 + 4 * place}:{63 + 4 * place + dwords}]" if dwords > 1 else f"v{64 + 4 * place}"
+    target = (
+        f"v[{64 + 4 * place}:{63 + 4 * place + dwords}]" if dwords > 1 else f"v{64 + 4 * place}"
+    )
     return f"ds_read_{form} {target}, v1 offset:{place * 64 * 4 * dwords}"
 
 
@@ -184,7 +157,8 @@ def _gather(bench: Bench, streams: str) -> float:
 
 def _global_loads(bench: Bench, count: int) -> int:
     loads = [
-        f"global_load_dwordx4 v[{64 + 4 * i}:{67 + 4 * i}], v{32 + i}, s[12:13]" for i in range(count)
+        f"global_load_dwordx4 v[{64 + 4 * i}:{67 + 4 * i}], v{32 + i}, s[12:13]"
+        for i in range(count)
     ]
     places = [
         f"v_lshlrev_b32 v{32 + i}, 4, v0\nv_add_u32 v{32 + i}, {1024 * i}, v{32 + i}"
@@ -203,55 +177,8 @@ def _global_throughput(bench: Bench) -> float:
 
 PROBES: dict[str, Callable[..., float]] = {
     "chain": _chain, "stream": _stream, "matrix": _matrix, "matrix_loop": _matrix_loop,
-    "shadow": _shadow, "clock": _clock,
+    "shadow": _shadow, "clock": _clock, "sleep": _sleep,
     "lds_latency": _lds_latency, "lds_throughput": _lds_throughput, "lds_pair": _lds_pair,
     "lds_store": _lds_store, "gather": _gather, "global_latency": _global_latency,
     "global_throughput": _global_throughput,
 }  # fmt: skip
-
-_TEXT = """\
-\t.amdgcn_target "amdgcn-amd-amdhsa--{arch}"
-\t.text
-probe:
-s_load_dwordx2 s[4:5], s[0:1], 0x0
-s_load_dwordx2 s[12:13], s[0:1], 0x8
-{prepare}
-s_waitcnt vmcnt(0) lgkmcnt(0)
-s_nop 15
-{before}
-{body}
-s_waitcnt lgkmcnt(0)
-s_sub_u32 s6, s10, s8
-v_mov_b32 v3, s6
-v_lshlrev_b32 v2, 2, v0
-global_store_dword v2, v3, s[4:5]
-s_endpgm
-\t.section .rodata
-\t.amdhsa_kernel probe
-\t\t.amdhsa_group_segment_fixed_size {lds}
-\t\t.amdhsa_user_sgpr_count 2
-\t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1
-\t\t.amdhsa_next_free_vgpr 256
-\t\t.amdhsa_accum_offset 256
-\t\t.amdhsa_next_free_sgpr 32
-\t.end_amdhsa_kernel
-\t.amdgpu_metadata
----
-amdhsa.kernels:
-  - .args:
-      - {{.name: out, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
-      - {{.name: buffer, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}}
-    .group_segment_fixed_size: {lds}
-    .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
-    .max_flat_workgroup_size: 256
-    .name: probe
-    .private_segment_fixed_size: 0
-    .sgpr_count: 32
-    .symbol: probe.kd
-    .vgpr_count: 256
-    .wavefront_size: 64
-amdhsa.version: [1, 2]
-...
-\t.end_amdgpu_metadata
-"""

@@ -15,7 +15,7 @@ import numpy as np
 
 from pipedsl import CompiledKernel, Kernel, PipedslError, get_device, use_device
 from pipedsl.core.arch import ARCHS, get_arch
-from tiles import MatrixUnit, Tile
+from tiles import MatrixUnit, Tile, TileCopier, TileLoader
 
 TYPES = ("f16", "bf16", "fp8", "f32")
 CDNA = ("gfx90a", "gfx942", "gfx950")
@@ -89,6 +89,12 @@ class Gemm:
     def scalar(self) -> Any:
         """Scalar type of A and B."""
         return self.dtype.type
+
+    @property
+    def loader(self) -> type[TileLoader]:
+        """What brings tiles to LDS."""
+        direct = get_arch(self.arch).has("lds_dma16") and self.vector in (0, self.unit.chunk)
+        return TileCopier if direct else TileLoader
 
     def a_tile(self, threads: int) -> Tile:
         """A's tile of a block, brought by `threads` threads."""

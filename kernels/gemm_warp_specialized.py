@@ -15,7 +15,7 @@ from functools import cache
 
 from common import CDNA, LARGE_LDS, Gemm, gemm_main
 from pipedsl import Kernel, Roles, SingleCounterSync, SplitCounterSync, gpu, pipelined_kernel
-from tiles import Accumulator, Fragments, TileLoader
+from tiles import Accumulator, Fragments
 
 _DEFAULT = {"block": (128, 128, 32), "wave": (64, 64), "producers": (2, 2), "stages": 3}
 _MOJO = {"block": (64, 64, 64), "wave": (32, 32), "producers": (2, 2), "stages": 2}
@@ -44,6 +44,7 @@ def _with_pipeline(gemm: Gemm) -> Kernel:
     b_tile = gemm.b_tile(b_waves * gemm.wave_size)
     rows, columns, depth = gemm.block
     stages, waves, unit, lds_type = gemm.stages, gemm.waves, gemm.unit, gemm.scalar
+    loader = gemm.loader
     wave_rows, wave_columns = gemm.wave
     across, vector_out = columns // wave_columns, gemm.vector_out
 
@@ -60,21 +61,23 @@ def _with_pipeline(gemm: Gemm) -> Kernel:
         first_column = gpu.block_idx.x * columns
         k = 0
         if a_role.mine():
-            load_a = TileLoader(a_tile, a, first_row, a_role.thread())
+            load_a = loader(a_tile, a, first_row, a_role.thread())
             load_a.load(0)
             while k < a.shape[1]:
-                with pipe.produce() as stage:
-                    load_a.store(lds_a, stage.index() * a_tile.size)
-                    k += depth
-                    load_a.load(k)
+                for _ in gpu.static_range(stages):
+                    with pipe.produce() as stage:
+                        load_a.store(lds_a, stage.index() * a_tile.size)
+                        k += depth
+                        load_a.load(k)
         elif b_role.mine():
-            load_b = TileLoader(b_tile, b, first_column, b_role.thread())
+            load_b = loader(b_tile, b, first_column, b_role.thread())
             load_b.load(0)
             while k < a.shape[1]:
-                with pipe.produce() as stage:
-                    load_b.store(lds_b, stage.index() * b_tile.size)
-                    k += depth
-                    load_b.load(k)
+                for _ in gpu.static_range(stages):
+                    with pipe.produce() as stage:
+                        load_b.store(lds_b, stage.index() * b_tile.size)
+                        k += depth
+                        load_b.load(k)
         else:
             wave_row = roles.consumer.wave() // across * wave_rows
             wave_column = roles.consumer.wave() % across * wave_columns
@@ -82,12 +85,13 @@ def _with_pipeline(gemm: Gemm) -> Kernel:
             part_b = Fragments(b_tile, unit, wave_column, wave_columns // 16)
             total = Accumulator(unit, wave_rows // 16, wave_columns // 16)
             while k < a.shape[1]:
-                with pipe.consume() as stage:
-                    for step in gpu.static_range(depth // unit.depth):
-                        part_a.read(lds_a, stage.index() * a_tile.size, step)
-                        part_b.read(lds_b, stage.index() * b_tile.size, step)
-                        total.multiply(part_a, part_b)
-                    k += depth
+                for _ in gpu.static_range(stages):
+                    with pipe.consume() as stage:
+                        for step in gpu.static_range(depth // unit.depth):
+                            part_a.read(lds_a, stage.index() * a_tile.size, step)
+                            part_b.read(lds_b, stage.index() * b_tile.size, step)
+                            total.multiply(part_a, part_b)
+                k += stages * depth
             total.store(c, first_row + wave_row, first_column + wave_column, vector_out)
 
     return gemm_warp_specialized
@@ -100,6 +104,7 @@ def _with_tile_counters(gemm: Gemm) -> Kernel:
     b_tile = gemm.b_tile(b_waves * gemm.wave_size)
     rows, columns, depth = gemm.block
     stages, waves, unit, lds_type = gemm.stages, gemm.waves, gemm.unit, gemm.scalar
+    loader = gemm.loader
     wave_rows, wave_columns = gemm.wave
     down, across, vector_out = rows // wave_rows, columns // wave_columns, gemm.vector_out
     a_steps, b_steps = wave_rows // a_tile.step_rows, wave_columns // b_tile.step_rows
@@ -119,34 +124,33 @@ def _with_tile_counters(gemm: Gemm) -> Kernel:
         first_row = gpu.block_idx.y * rows
         first_column = gpu.block_idx.x * columns
         k = 0
-        stage = 0
         lap = 0
         if a_role.mine():
-            load_a = TileLoader(a_tile, a, first_row, a_role.thread())
+            load_a = loader(a_tile, a, first_row, a_role.thread())
             load_a.load(0)
             while k < a.shape[1]:
-                for tile in gpu.static_range(down):
-                    a_sync.wait_empty(tile, stage, lap)
-                    load_a.store_steps(lds_a, stage * a_tile.size, tile * a_steps, a_steps)
-                    gpu.fence_lds()
-                    a_sync.arrive_full(tile, stage)
-                k += depth
-                load_a.load(k)
-                lap = lap + 1 if stage == stages - 1 else lap
-                stage = 0 if stage == stages - 1 else stage + 1
+                for stage in gpu.static_range(stages):
+                    for tile in gpu.static_range(down):
+                        a_sync.wait_empty(tile, stage, lap)
+                        load_a.store_steps(lds_a, stage * a_tile.size, tile * a_steps, a_steps)
+                        gpu.fence_lds()
+                        a_sync.arrive_full(tile, stage)
+                    k += depth
+                    load_a.load(k)
+                lap += 1
         elif b_role.mine():
-            load_b = TileLoader(b_tile, b, first_column, b_role.thread())
+            load_b = loader(b_tile, b, first_column, b_role.thread())
             load_b.load(0)
             while k < a.shape[1]:
-                for tile in gpu.static_range(across):
-                    b_sync.wait_empty(tile, stage, lap)
-                    load_b.store_steps(lds_b, stage * b_tile.size, tile * b_steps, b_steps)
-                    gpu.fence_lds()
-                    b_sync.arrive_full(tile, stage)
-                k += depth
-                load_b.load(k)
-                lap = lap + 1 if stage == stages - 1 else lap
-                stage = 0 if stage == stages - 1 else stage + 1
+                for stage in gpu.static_range(stages):
+                    for tile in gpu.static_range(across):
+                        b_sync.wait_empty(tile, stage, lap)
+                        load_b.store_steps(lds_b, stage * b_tile.size, tile * b_steps, b_steps)
+                        gpu.fence_lds()
+                        b_sync.arrive_full(tile, stage)
+                    k += depth
+                    load_b.load(k)
+                lap += 1
         else:
             tile_row = roles.consumer.wave() // across
             tile_column = roles.consumer.wave() % across
@@ -154,18 +158,18 @@ def _with_tile_counters(gemm: Gemm) -> Kernel:
             part_b = Fragments(b_tile, unit, tile_column * wave_columns, wave_columns // 16)
             total = Accumulator(unit, wave_rows // 16, wave_columns // 16)
             while k < a.shape[1]:
-                a_sync.wait_full(tile_row, stage, lap)
-                b_sync.wait_full(tile_column, stage, lap)
-                for step in gpu.static_range(depth // unit.depth):
-                    part_a.read(lds_a, stage * a_tile.size, step)
-                    part_b.read(lds_b, stage * b_tile.size, step)
-                    total.multiply(part_a, part_b)
-                gpu.fence_lds()
-                a_sync.arrive_empty(tile_row, stage)
-                b_sync.arrive_empty(tile_column, stage)
-                k += depth
-                lap = lap + 1 if stage == stages - 1 else lap
-                stage = 0 if stage == stages - 1 else stage + 1
+                for stage in gpu.static_range(stages):
+                    a_sync.wait_full(tile_row, stage, lap)
+                    b_sync.wait_full(tile_column, stage, lap)
+                    for step in gpu.static_range(depth // unit.depth):
+                        part_a.read(lds_a, stage * a_tile.size, step)
+                        part_b.read(lds_b, stage * b_tile.size, step)
+                        total.multiply(part_a, part_b)
+                    gpu.fence_lds()
+                    a_sync.arrive_empty(tile_row, stage)
+                    b_sync.arrive_empty(tile_column, stage)
+                k += stages * depth
+                lap += 1
             row = first_row + tile_row * wave_rows
             total.store(c, row, first_column + tile_column * wave_columns, vector_out)
 

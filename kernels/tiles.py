@@ -16,7 +16,7 @@ from pipedsl.core.arch import Arch
 
 CHUNK_BYTES = 16
 OUTSIDE = -(2**29)
-"""Index out of range of every buffer below 2 GiB whose elements have up to 4 bytes."""
+"""Bits that put an index out of range of every matrix below 2 GiB, whose elements have 1 to 4 bytes."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,8 @@ class Tile:
 class TileLoader:
     """One thread's part of bringing tiles along K from memory to LDS, through registers.
 
+    Threads are one behind the other in LDS, and the permutation is in where they load from.
+
     Parameters
     ----------
     tile : Tile
@@ -172,28 +174,30 @@ class TileLoader:
         )
         depth = matrix.shape[1]
         row = thread // tile.row_chunks
-        chunk = thread % tile.row_chunks
         pattern = row // tile.pattern_rows % tile.patterns
+        column = (thread % tile.row_chunks ^ pattern) * tile.chunk
         indices = gpu.local.array(tile.steps, np.int32)
         for i in gpu.static_range(tile.steps):
-            indices[i] = (first_row + row + i * tile.step_rows) * depth + chunk * tile.chunk
+            indices[i] = (first_row + row + i * tile.step_rows) * depth + column
         self.tile = tile
         self.buffer = gpu.buffer(matrix)
         self.depth = depth
         self.row = row
-        self.column = chunk * tile.chunk
+        self.column = column
         self.indices = indices
-        self.target = row * tile.columns + (chunk ^ pattern) * tile.chunk
+        self.thread = thread
+        self.next = gpu.local.array(1, np.int32)
         self.pieces = gpu.local.array((tile.steps, tile.parts), tile.piece)
 
     def load(self, k):
         """Start loading the tile whose first column is `k`."""
-        tile = self.tile
+        tile, buffer, indices, pieces = self.tile, self.buffer, self.indices, self.pieces
         for part in gpu.static_range(tile.parts):
-            inside = self.column + part * tile.vector < self.depth - k
+            column = part * tile.vector
+            inside = self.column + column < self.depth - k
             for i in gpu.static_range(tile.steps):
-                index = self.indices[i] + part * tile.vector if inside else OUTSIDE
-                self.pieces[i, part] = gpu.buffer_load(self.buffer, index, tile.vector, k)
+                index = indices[i] + column if inside else OUTSIDE
+                pieces[i, part] = gpu.buffer_load(buffer, index, tile.vector, k)
 
     def store(self, lds, base):
         """Put the loaded tile into `lds` from element `base` on."""
@@ -201,21 +205,35 @@ class TileLoader:
 
     def store_steps(self, lds, base, first, count):
         """As `store`, but only `count` steps from `first` on: rows ``first * tile.step_rows`` ..."""
-        tile = self.tile
+        tile, pieces = self.tile, self.pieces
+        place = base + self.thread * tile.chunk
         for i in gpu.static_range(first, first + count):
             if i < tile.whole_steps or self.row + i * tile.step_rows < tile.rows:
-                self.store_step(lds, base, i)
+                for part in gpu.static_range(tile.parts):
+                    offset = i * tile.step_rows * tile.columns + part * tile.vector
+                    if tile.vector == 1:
+                        lds[place + offset] = pieces[i, part]
+                    else:
+                        gpu.store(lds, place, pieces[i, part], offset=offset)
 
-    def store_step(self, lds, base, i):
-        """Put what step `i` loaded into `lds`."""
-        tile = self.tile
-        for part in gpu.static_range(tile.parts):
-            place = base + self.target
-            offset = i * tile.step_rows * tile.columns + part * tile.vector
-            if tile.vector == 1:
-                lds[place + offset] = self.pieces[i, part]
-            else:
-                gpu.store(lds, place, self.pieces[i, part], offset=offset)
+
+class TileCopier(TileLoader):
+    """A `TileLoader` that copies straight to LDS, 16 bytes per lane, where the arch can."""
+
+    def load(self, k):
+        """Note that the tile whose first column is `k` is the next."""
+        self.next[0] = k
+
+    def store_steps(self, lds, base, first, count):
+        """Start copying steps of the tile; a fence says when they are done."""
+        tile, buffer, indices, k = self.tile, self.buffer, self.indices, self.next[0]
+        inside = self.column < self.depth - k
+        place = base + gpu.readfirstlane(self.thread) * tile.chunk
+        for i in gpu.static_range(first, first + count):
+            if i < tile.whole_steps or self.row + i * tile.step_rows < tile.rows:
+                index = indices[i] if inside else OUTSIDE
+                start = place + i * tile.step_rows * tile.columns
+                gpu.buffer_load_to_lds(buffer, index, lds, start, tile.chunk, k)
 
 
 class Fragments:
@@ -248,30 +266,41 @@ class Fragments:
 
     def read(self, lds, base, step):
         """Read what step `step` along K multiplies, of the tile at element `base` of `lds`."""
-        for i in gpu.static_range(self.count):
-            first = self.chunk(lds, base, i, step * self.unit.reads)
-            if self.unit.reads == 2:
-                second = self.chunk(lds, base, i, step * 2 + 1)
-                self.operands[i, 0] = gpu.bitcast(
-                    gpu.vec(np.int64, 4)(first[0], first[1], second[0], second[1]),
-                    gpu.vec(self.tile.dtype, self.unit.operand),
-                )
-            elif self.unit.parts == 1:
-                self.operands[i, 0] = gpu.bitcast(
-                    first, gpu.vec(self.tile.dtype, self.unit.operand)
-                )
-            else:
-                for part in gpu.static_range(2):
-                    self.operands[i, part] = gpu.bitcast(
-                        first[part], gpu.vec(self.tile.dtype, self.unit.operand)
-                    )
+        unit = self.unit
+        place = base + self.places[step * unit.reads]
+        if unit.reads == 2:
+            self.read_joined(lds, place, base + self.places[step * 2 + 1])
+        elif unit.parts == 2:
+            self.read_halves(lds, place)
+        else:
+            self.read_whole(lds, place)
 
-    def chunk(self, lds, base, i, number):
-        """Chunk `number` of the lane's K elements, of operand `i`, as two int64."""
-        tile = self.tile
-        place = base + self.places[number]
-        loaded = gpu.load(lds, place, tile.chunk, offset=i * 16 * tile.columns)
-        return gpu.bitcast(loaded, gpu.vec(np.int64, 2))
+    def read_whole(self, lds, place):
+        """Operands of a chunk."""
+        tile, operands = self.tile, self.operands
+        for i in gpu.static_range(self.count):
+            operands[i, 0] = gpu.load(lds, place, tile.chunk, offset=i * 16 * tile.columns)
+
+    def read_halves(self, lds, place):
+        """Operands of half a chunk."""
+        tile, operands = self.tile, self.operands
+        half, halves = gpu.vec(tile.dtype, tile.chunk // 2), gpu.vec(np.int64, 2)
+        for i in gpu.static_range(self.count):
+            chunk = gpu.load(lds, place, tile.chunk, offset=i * 16 * tile.columns)
+            pair = gpu.bitcast(chunk, halves)
+            operands[i, 0] = gpu.bitcast(pair[0], half)
+            operands[i, 1] = gpu.bitcast(pair[1], half)
+
+    def read_joined(self, lds, place, next_place):
+        """Operands of two chunks."""
+        tile, operands = self.tile, self.operands
+        pair = gpu.vec(np.int64, 2)
+        for i in gpu.static_range(self.count):
+            offset = i * 16 * tile.columns
+            first = gpu.bitcast(gpu.load(lds, place, tile.chunk, offset=offset), pair)
+            second = gpu.bitcast(gpu.load(lds, next_place, tile.chunk, offset=offset), pair)
+            joined = gpu.vec(np.int64, 4)(first[0], first[1], second[0], second[1])
+            operands[i, 0] = gpu.bitcast(joined, gpu.vec(tile.dtype, 2 * tile.chunk))
 
 
 class Accumulator:
@@ -293,30 +322,37 @@ class Accumulator:
 
     def multiply(self, a, b):
         """Add the product of the operands that `a` and `b` have read."""
+        tiles, left, right = self.tiles, b.operands, a.operands
         for part in gpu.static_range(self.unit.parts):
             for i in gpu.static_range(self.rows):
                 for j in gpu.static_range(self.columns):
-                    self.tiles[i, j] = gpu.mfma(
-                        b.operands[j, part], a.operands[i, part], self.tiles[i, j]
-                    )
+                    tiles[i, j] = gpu.mfma(left[j, part], right[i, part], tiles[i, j])
 
     def store(self, c, first_row, first_column, vector):
         """Store to the matrix `c` what lies within it, `vector` (1 or 4) elements at a time."""
-        unit = self.unit
-        buffer = gpu.buffer(c)
-        width = c.shape[1]
+        unit, tiles, buffer = self.unit, self.tiles, gpu.buffer(c)
+        height, width = c.shape
         group = gpu.lane_id() // 16
         stride = 2 if unit.interleaved else 1
-        start = group if unit.interleaved else group * unit.result
-        row = (first_row + gpu.lane_id() % 16) * width
+        column = first_column + (group if unit.interleaved else group * unit.result)
+        indices = gpu.local.array(self.rows, np.int32)
+        below = gpu.local.array(self.rows, np.int32)
+        for i in gpu.static_range(self.rows):
+            row = first_row + gpu.lane_id() % 16 + i * 16
+            indices[i] = row * width + column
+            below[i] = 0 if row < height else OUTSIDE
         for j in gpu.static_range(self.columns):
             for e in gpu.static_range(0, unit.result, vector):
-                column = first_column + start + j * 16 + e * stride
+                offset = j * 16 + e * stride
+                beyond = 0 if column + offset < width else OUTSIDE
                 for i in gpu.static_range(self.rows):
-                    index = row + column + i * 16 * width if column < width else OUTSIDE
-                    t = self.tiles[i, j]
-                    if vector == 1:
-                        gpu.buffer_store(buffer, index, t[e])
-                    else:
-                        part = gpu.vec(np.float32, 4)(t[e], t[e + 1], t[e + 2], t[e + 3])
-                        gpu.buffer_store(buffer, index, part)
+                    index = indices[i] + offset | below[i] | beyond
+                    self.store_part(buffer, index, tiles[i, j], e, vector)
+
+    def store_part(self, buffer, index, tile, e, vector):
+        """Store `vector` elements of `tile` from its element `e` on."""
+        if vector == 1:
+            gpu.buffer_store(buffer, index, tile[e])
+        else:
+            part = gpu.vec(np.float32, 4)(tile[e], tile[e + 1], tile[e + 2], tile[e + 3])
+            gpu.buffer_store(buffer, index, part)

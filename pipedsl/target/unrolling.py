@@ -189,6 +189,8 @@ class _Unroller:
             raise _Unknown
         if node.op == "getattr":
             return _attribute(self._evaluate(node.value.name, known), node.attr)
+        if node.op == "static_getitem":
+            return self._evaluate(self._item(node).name, known)
         if node.op == "unary" and node.fn is operator.neg:
             return -self._evaluate(node.value.name, known)
         if node.op in ("binop", "inplace_binop"):
@@ -201,6 +203,15 @@ class _Unroller:
             if callee in (min, max, len, int):
                 return callee(*(self._evaluate(arg.name, known) for arg in node.args))
         raise _Unknown
+
+    def _item(self, node: ir.Expr) -> ir.Var:
+        """The item of a tuple that the function itself builds, as in ``a, b = x, y``."""
+        made = self._definition(node.value.name)
+        if made is not None and _expr(made, "exhaust_iter"):
+            made = self._definition(made.value.value.name)
+        if made is None or not _expr(made, "build_tuple"):
+            raise _Unknown
+        return made.value.items[node.index]
 
     def _private(self, body: Blocks, first: int) -> set[str]:
         """Variables that no iteration shares with another, or with the rest: each copy of the

@@ -66,6 +66,18 @@ def test_the_variable_is_a_literal_that_indexes_a_tuple():
     assert run(kernel) == (30 * 3 + 20) * 3 + 10 + 0
 
 
+def test_a_bound_may_come_from_a_tuple_that_the_function_unpacks():
+    @pipelined_kernel
+    def kernel(out):
+        rows, columns, total = ROWS, 4, 0
+        for i in gpu.static_range(rows):
+            for j in gpu.static_range(columns):
+                total += i * 10 + j
+        out[0] = total
+
+    assert run(kernel) == sum(i * 10 + j for i in range(3) for j in range(4))
+
+
 def test_a_static_loop_inside_a_loop_at_run_time():
     @pipelined_kernel
     def kernel(out, n):

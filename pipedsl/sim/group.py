@@ -57,9 +57,9 @@ class GroupTemplate:
         self.table[at.DATA_SLOT] = (self._data.ctypes.data, self._data.nbytes)
 
     def close(self) -> None:
-        """Unmap what the launch mapped."""
-        for address in self._mapped:
-            self.memory.free(address)
+        """Unmap what the launch mapped; more than once does no harm."""
+        while self._mapped:
+            self.memory.free(self._mapped.pop())
 
 
 class Group:

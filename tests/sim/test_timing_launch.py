@@ -7,6 +7,7 @@ import pytest
 
 from pipedsl import AmdCounterBackend, Roles, SingleCounterSync, gpu, pipelined_kernel, use_device
 from pipedsl.core.arch import ARCHS
+from pipedsl.core.errors import DeadlockError
 from pipedsl.runtime.simulated import timed_launches
 
 ITEMS, STAGES = 12, 3
@@ -68,6 +69,17 @@ def two_rings(out, n):
             there.arrive_empty(i % 2)
             back.wait_empty(0, i + 1)
             back.arrive_full(0)
+    out[gpu.thread_idx.x] = n
+
+
+@pipelined_kernel
+def never_full(out, n):
+    ring = AmdCounterBackend(1, 1, 1)
+    if gpu.thread_idx.x == 0:
+        ring.init_barriers(1, 1)
+    gpu.barrier()
+    if gpu.wave_id() == 1:
+        ring.wait_full(0, n)
     out[gpu.thread_idx.x] = n
 
 
@@ -140,3 +152,13 @@ def test_launches_in_a_timed_context_keep_their_results():
     with use_device("sim:gfx942"):
         relay[2, 192](out, ITEMS)
     assert len(runs) == 2
+
+
+def test_a_wait_without_end_is_explained_as_in_fast_mode():
+    out = np.zeros(128, np.int32)
+    with pytest.raises(DeadlockError) as timed:
+        never_full[1, 128].time(out, 0, arch="gfx942")
+    with use_device("sim:gfx942"), pytest.raises(DeadlockError) as fast:
+        never_full[1, 128](out, 0)
+    assert timed.value.message == fast.value.message
+    assert timed.value.drawing == fast.value.drawing

@@ -67,7 +67,7 @@ CU_FIELDS, CU_SIZE = layout(
     "l1_latency", "l2_latency", "l2_cycles", "memory_latency", "memory_cycles", "scalar_hit",
     "barrier_latency", "sleep_unit",
     # state
-    "instructions", "current", "finished", "now", "matrix_cycles", "conflict_cycles",
+    "instructions", "worked", "current", "finished", "now", "matrix_cycles", "conflict_cycles",
     "memory_free", "l2_free", "memory_done", "bank_free", ("port_free", 2),
     ("free", SIMDS * len(CATEGORIES)), ("matrix_free", SIMDS), ("matrix_held", SIMDS),
     # scratch of the bank conflicts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipedsl.core.errors import ResourceError
+from pipedsl.core.errors import DeadlockError, ResourceError
 from pipedsl.isa.occupancy import Occupancy, occupancy
 from pipedsl.sim import layout as at
 from pipedsl.sim.faults import raise_outcome
@@ -20,6 +20,7 @@ from pipedsl.sim.timing.report import report
 from pipedsl.sim.timing.unit import ComputeUnit
 
 _LOG_LIMIT = 2_000_000  # entries kept for the timeline
+_IDLE = 1_000_000  # instructions of polling loops alone, longer than any access takes
 _OUTCOMES = {r.DEADLOCK: at.DEADLOCK, r.FAULTED: at.FAULTED, r.OVER_BUDGET: at.OVER_BUDGET}
 
 
@@ -45,15 +46,12 @@ def run_timed(
         device = find_constant("cus", launch.kernel.arch.name).value
         active = min(-(-len(ids) // resident) * cus, device)
         unit = ComputeUnit(program, groups, cus, active, budget)
-        log, complete = _finish(unit, groups, launch, budget)
+        log, complete = _finish(unit, groups, detailed, launch, budget)
         timed = report(unit, log, detailed, len(ids), rounds, complete)
-    except BaseException:
-        launch.template.close()
-        raise
-    instructions = timed.instructions
-    if rest and ids[resident:]:
-        instructions += run(launch, ids[resident:], budget, None).instructions
-    else:
+        instructions = timed.instructions
+        if rest and ids[resident:]:
+            instructions += run(launch, ids[resident:], budget, None).instructions
+    finally:
         launch.template.close()
     ran = len(ids if rest else detailed)
     return RunStats(instructions, ran, ran * launch.shape.waves, timed=timed)
@@ -88,7 +86,11 @@ def _group(launch: Launch, program: TimedProgram, index: int) -> Group:
 
 
 def _finish(
-    unit: ComputeUnit, groups: Sequence[Group], launch: Launch, budget: int
+    unit: ComputeUnit,
+    groups: Sequence[Group],
+    workgroups: Sequence[int],
+    launch: Launch,
+    budget: int,
 ) -> tuple[np.ndarray, bool]:
     """Step until every workgroup has ended; the log, and whether it is complete."""
     parts: list[np.ndarray] = []
@@ -98,6 +100,12 @@ def _finish(
         if outcome in _OUTCOMES:
             current = int(unit.waves[unit["current"], r.WAVE_FIELDS["group_index"]])
             raise_outcome(_OUTCOMES[outcome], groups[current], launch, budget)
+        if unit["instructions"] - unit["worked"] > _IDLE:
+            run(launch, workgroups, budget, None)  # proves who waits for whom, and raises
+            raise DeadlockError(
+                f"the modelled workgroups of {launch.kernel.name} wait for others that come later.",
+                fix="model a launch whose workgroups do not wait for each other.",
+            )
         if kept < _LOG_LIMIT:
             parts.append(logged)
         kept += len(logged)

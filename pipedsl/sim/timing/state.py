@@ -72,6 +72,7 @@ def account(state: State, wave: Record, row: Record, index: Value, pc: Value, ti
         wave.add("cycles", r.POLLING, stall + cu.turn)
 
     def working() -> None:
+        cu.worked = cu.instructions
         wave.add("cycles", r.ISSUE, cu.turn)
         wave.add("cycles", wave.due_kind, due)
         wave.add("cycles", busy, rest)

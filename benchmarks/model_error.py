@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from pipedsl.sim.timing.result import TimedRun
 
 DATA = Path(__file__).resolve().parent / "data"
 LIMIT = 0.15
+KINDS = ("measured", "published", "estimate")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Comparison:
     value, modelled : float
     unit : str
     kind : str
-        ``measured``, ``published`` or ``estimate``.
+        One of `KINDS`.
     """
 
     arch: str
@@ -61,9 +62,11 @@ class Comparison:
         )
 
 
-def figures(benches: dict[str, Bench]) -> Iterator[Comparison]:
-    """The rows of ``data/measured.csv``, each with its probe."""
+def figures(benches: dict[str, Bench], kinds: Sequence[str] = KINDS) -> Iterator[Comparison]:
+    """The rows of ``data/measured.csv`` of some kinds, each with its probe."""
     for row in _rows("measured.csv"):
+        if row["kind"] not in kinds:
+            continue
         arch = row["arch"]
         modelled = figure(benches.setdefault(arch, Bench(arch)), row["probe"])
         value = float(row["value"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pipedsl.sim import layout as at
 from pipedsl.sim.timing import records as r
-from pipedsl.sim.timing.code import Record, Value
+from pipedsl.sim.timing.code import Value
+from pipedsl.sim.timing.fields import Record
 from pipedsl.sim.timing.scoreboard import Scoreboard
 from pipedsl.sim.timing.state import State
 

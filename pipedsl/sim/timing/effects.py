@@ -8,9 +8,12 @@ from pipedsl.sim import layout as at
 from pipedsl.sim.timing import records as r
 from pipedsl.sim.timing.barrier import Barrier
 from pipedsl.sim.timing.caches import MemorySystem
-from pipedsl.sim.timing.code import Record, Value
+from pipedsl.sim.timing.code import Value
+from pipedsl.sim.timing.fields import Record
+from pipedsl.sim.timing.lds import LdsPorts
 from pipedsl.sim.timing.scoreboard import Scoreboard
 from pipedsl.sim.timing.state import State
+from pipedsl.sim.timing.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,10 @@ class Issue:
 class Effects:
     """The actions of `records`, one method each."""
 
-    def __init__(self, state: State, memory: MemorySystem, scoreboard: Scoreboard) -> None:
+    def __init__(self, state: State, trace: Trace, scoreboard: Scoreboard) -> None:
         self.state = state
-        self.memory = memory
+        self.lds = LdsPorts(state.c, state.cu, trace)
+        self.memory = MemorySystem(state.c, state.cu, trace)
         self.scoreboard = scoreboard
         self.barrier = Barrier(state, scoreboard)
         self.c = state.c
@@ -79,7 +83,7 @@ class Effects:
 
     def _lds(self, i: Issue) -> None:
         c, cu = self.c, self.cu
-        done = self.memory.lds_access(i.row, i.time, i.wave.simd, i.pc)
+        done = self.lds.access(i.row, i.time, i.wave.simd, i.pc)
         self.scoreboard.count(i.wave, i.row, done)
         lanes = c.load(cu.trace, 0)
         with c.when(lanes != 0):
@@ -96,7 +100,7 @@ class Effects:
         done = c.variable(self.memory.vector_access(i.row, i.time, i.wave.simd))
         in_lds = (c.load(cu.trace, 0) != 0) & (c.load(cu.trace, 1) >> 32 == at.TRACE_LDS)
         with c.when(in_lds & (i.row.to_lds == 0)):
-            done.raise_to(self.memory.lds_access(i.row, i.time, i.wave.simd, i.pc))
+            done.raise_to(self.lds.access(i.row, i.time, i.wave.simd, i.pc))
         self.scoreboard.count(i.wave, i.row, done())
 
     def _scalar_memory(self, i: Issue) -> None:

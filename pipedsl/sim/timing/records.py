@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipedsl.sim.timing.code import layout
+from pipedsl.sim.timing.fields import layout
 
 SIMDS = 4
 COUNTERS = 4

@@ -8,11 +8,12 @@ from pipedsl.sim import layout as at
 from pipedsl.sim.builder import I32, I64, PTR
 from pipedsl.sim.micro.registry import Micro, micro_kernel
 from pipedsl.sim.timing import records as r
-from pipedsl.sim.timing.caches import MemorySystem
-from pipedsl.sim.timing.code import Code, Record, Value, Variable
+from pipedsl.sim.timing.code import Code, Value, Variable
 from pipedsl.sim.timing.effects import Effects, Issue
+from pipedsl.sim.timing.fields import Record
 from pipedsl.sim.timing.scoreboard import Scoreboard
 from pipedsl.sim.timing.state import State, account
+from pipedsl.sim.timing.trace import Trace
 
 _NEVER = 1 << 60
 _WAVE_RUN = ir.FunctionType(I32, [PTR, PTR])
@@ -35,9 +36,9 @@ class Scheduler:
     def __init__(self, k: Micro) -> None:
         self.state = State(k)
         self.c, self.cu = self.state.c, self.state.cu
-        self.memory = MemorySystem(self.c, self.cu)
+        self.trace = Trace(self.c, self.cu)
         self.scoreboard = Scoreboard(self.state)
-        self.effects = Effects(self.state, self.memory, self.scoreboard)
+        self.effects = Effects(self.state, self.trace, self.scoreboard)
 
     def emit(self) -> None:
         c, cu = self.c, self.cu
@@ -110,7 +111,7 @@ class Scheduler:
     def _execute(self, wave: Record, time: Value) -> None:
         """Run the wave's segment: this instruction and what follows up to the next access."""
         c, cu, irb = self.c, self.cu, self.c.k.irb
-        self.memory.clear_trace()
+        self.trace.clear()
         clock = irb.inttoptr((wave.group + at.CLOCK).ir, PTR)
         irb.store(time.ir, clock, align=8)
         entry = irb.inttoptr(cu.entry.ir, _WAVE_RUN.as_pointer())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipedsl.sim.timing import records as r
-from pipedsl.sim.timing.code import Record, Value, Variable
+from pipedsl.sim.timing.code import Value, Variable
+from pipedsl.sim.timing.fields import Record
 from pipedsl.sim.timing.state import State
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pipedsl.sim.builder import I64
 from pipedsl.sim.micro.registry import Micro
 from pipedsl.sim.timing import records as r
-from pipedsl.sim.timing.code import Code, Record, Value
+from pipedsl.sim.timing.code import Code, Value
+from pipedsl.sim.timing.fields import Record
 
 
 class State:

@@ -132,10 +132,14 @@ def test_rings_are_told_apart():
 
 
 def test_only_the_workgroups_that_are_modelled_run():
-    # 1000 workgroups on 304 compute units: 4 share one.
+    # 1000 workgroups on 304 compute units, dealt in turn: 4 share one.
     args = np.zeros((ITEMS, 128), np.float32), ITEMS
     run = relay[1000, 192].time(*args, arch="gfx942")
-    assert (run.workgroups, run.total_workgroups, run.rounds) == ((0, 1, 2, 3), 1000, 1)
+    assert (run.workgroups, run.total_workgroups, run.rounds) == (
+        (0, 304, 608, 912),
+        1000,
+        1,
+    )
     assert len(run.waves) == 12
     said = "modelled cycles on gfx942 for 4 of 1000 workgroups; the others are taken to be alike"
     assert str(run).splitlines()[0] == f"{run.cycles} {said}"

@@ -38,19 +38,19 @@ def run_timed(
     ends up as after any other run.
     """
     ids = list(range(launch.total)) if workgroups is None else list(workgroups)
-    resident, rounds = _resident(launch, len(ids))
-    detailed = ids[:resident]
+    units, resident, rounds = _resident(launch, len(ids))
+    detailed = ids[::units][:resident]  # they are dealt to the compute units in turn
     try:
         groups = [_group(launch, program, index) for index in detailed]
         cus = _occupancy(launch).cus
-        device = find_constant("cus", launch.kernel.arch.name).value
-        active = min(-(-len(ids) // resident) * cus, device)
+        active = min(units, len(ids)) * cus
         unit = ComputeUnit(program, groups, cus, active, budget)
         log, complete = _finish(unit, groups, detailed, launch, budget)
         timed = report(unit, log, detailed, len(ids), rounds, complete)
         instructions = timed.instructions
-        if rest and ids[resident:]:
-            instructions += run(launch, ids[resident:], budget, None).instructions
+        left = [index for index in ids if index not in detailed] if rest else []
+        if left:
+            instructions += run(launch, left, budget, None).instructions
     finally:
         launch.template.close()
     ran = len(ids if rest else detailed)
@@ -64,8 +64,8 @@ def _occupancy(launch: Launch) -> Occupancy:
     )
 
 
-def _resident(launch: Launch, count: int) -> tuple[int, int]:
-    """Workgroups that share a compute unit, and rounds until all have run."""
+def _resident(launch: Launch, count: int) -> tuple[int, int, int]:
+    """Compute units, workgroups that share one, and rounds until all have run."""
     fits = _occupancy(launch)
     if fits.workgroups < 1:
         raise ResourceError(
@@ -75,7 +75,7 @@ def _resident(launch: Launch, count: int) -> tuple[int, int]:
         )
     units = find_constant("cus", launch.kernel.arch.name).value // fits.cus
     resident = min(fits.workgroups, -(-count // units))
-    return resident, -(-count // (resident * units))
+    return units, resident, -(-count // (resident * units))
 
 
 def _group(launch: Launch, program: TimedProgram, index: int) -> Group:

@@ -20,6 +20,7 @@ from pipedsl.core.config import KNOBS
 from pipedsl.core.findings import CODES
 from pipedsl.isa import instruction as _instruction  # noqa: F401  (fills the table)
 from pipedsl.isa.opcode import TABLE
+from pipedsl.sim.timing.constants import constants
 
 CASES = Path(__file__).parent / "cases"
 MARKER = "# --- fixed ---\n"
@@ -136,6 +137,7 @@ def pages() -> dict[str, str]:
     )
     out["settings"] = _settings()
     out["isa"] = _isa()
+    out["timing-constants"] = _timing_constants()
     return out
 
 
@@ -175,6 +177,26 @@ def _isa() -> str:
         reason = (row.reason or "").replace("|", "\\|")
         lines.append(
             f"| `{row.name}` | {row.unit.value} | {row.fidelity.value} | {archs} | {reason} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _timing_constants() -> str:
+    lines = [
+        "# Constants of the timing model",
+        "",
+        "*Measured* and *published* figures have a source, *derived* ones follow from such figures,",
+        "*assumed* ones have none of their own. Cycles of matrix instructions are in",
+        "`pipedsl/sim/timing/matrix.py`, LDS phases in `pipedsl/sim/timing/phases.py`.",
+        "",
+        "| constant | targets | value | kind | source |",
+        "|---|---|---|---|---|",
+    ]
+    rows = {row for arch in ARCHS for row in constants(arch)}
+    for row in sorted(rows, key=lambda row: (row.name, row.kind, sorted(row.archs))):
+        archs = " ".join(arch for arch in ARCHS if arch in row.archs)
+        lines.append(
+            f"| `{row.name}` | {archs} | {row.value} {row.unit} | {row.kind} | {row.source} |"
         )
     return "\n".join([*lines, ""])
 

@@ -13,9 +13,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from loaders import PieceLoader, TileCopier, TileLoader
 from pipedsl import CompiledKernel, Kernel, PipedslError, get_device, use_device
 from pipedsl.core.arch import ARCHS, get_arch
-from tiles import MatrixUnit, Tile, TileCopier, TileLoader
+from tiles import MatrixUnit, Tile
 
 TYPES = ("f16", "bf16", "fp8", "f32")
 CDNA = ("gfx90a", "gfx942", "gfx950")
@@ -90,11 +91,11 @@ class Gemm:
         """Scalar type of A and B."""
         return self.dtype.type
 
-    @property
-    def loader(self) -> type[TileLoader]:
-        """What brings tiles to LDS."""
-        direct = get_arch(self.arch).has("lds_dma16") and self.vector in (0, self.unit.chunk)
-        return TileCopier if direct else TileLoader
+    def loader(self, *, direct: bool) -> type[TileLoader]:
+        """What brings tiles to LDS; `direct` allows copies that registers do not hold."""
+        if self.vector not in (0, self.unit.chunk):
+            return PieceLoader
+        return TileCopier if direct and get_arch(self.arch).has("lds_dma16") else TileLoader
 
     def a_tile(self, threads: int) -> Tile:
         """A's tile of a block, brought by `threads` threads."""

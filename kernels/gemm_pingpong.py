@@ -15,7 +15,7 @@ from functools import cache
 
 from common import CDNA, Gemm, gemm_main
 from pipedsl import Kernel, gpu, pipelined_kernel
-from tiles import CHUNK_BYTES, Accumulator, Fragments, Tile, TileLoader
+from tiles import CHUNK_BYTES, Accumulator, Fragments, Tile
 
 PRESETS = {
     "256x256x64": {"block": (256, 256, 64), "wave": (128, 64), "archs": CDNA},
@@ -34,6 +34,7 @@ def make_kernel(gemm: Gemm) -> Kernel:
     wave_rows, wave_columns = gemm.wave
     across, group_waves = columns // wave_columns, gemm.waves // 2
     unit, lds_type, vector_out = gemm.unit, gemm.scalar, gemm.vector_out
+    loader = gemm.loader(direct=False)
 
     @pipelined_kernel
     def gemm_pingpong(a, b, c):
@@ -43,8 +44,8 @@ def make_kernel(gemm: Gemm) -> Kernel:
         first_column = gpu.block_idx.x * columns
         wave_row = gpu.wave_id() // across * wave_rows
         wave_column = gpu.wave_id() % across * wave_columns
-        load_a = TileLoader(a_tile, a, first_row, gpu.thread_idx.x)
-        load_b = TileLoader(b_tile, b, first_column, gpu.thread_idx.x)
+        load_a = loader(a_tile, a, first_row, gpu.thread_idx.x)
+        load_b = loader(b_tile, b, first_column, gpu.thread_idx.x)
         part_a = Fragments(a_tile, unit, wave_row, wave_rows // 16)
         part_b = Fragments(b_tile, unit, wave_column, wave_columns // 16)
         total = Accumulator(unit, wave_rows // 16, wave_columns // 16)

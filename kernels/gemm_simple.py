@@ -13,7 +13,7 @@ from functools import cache
 
 from common import CDNA, Gemm, gemm_main
 from pipedsl import Kernel, gpu, pipelined_kernel
-from tiles import Accumulator, Fragments, TileLoader
+from tiles import Accumulator, Fragments
 
 PRESETS = {
     "128x128x64": {"block": (128, 128, 64), "wave": (64, 64), "archs": CDNA},
@@ -28,7 +28,7 @@ def make_kernel(gemm: Gemm) -> Kernel:
     rows, columns, depth = gemm.block
     wave_rows, wave_columns = gemm.wave
     across = columns // wave_columns
-    lds_type, vector_out = gemm.scalar, gemm.vector_out
+    loader, lds_type, vector_out = gemm.loader(direct=False), gemm.scalar, gemm.vector_out
 
     @pipelined_kernel
     def gemm_simple(a, b, c):
@@ -38,8 +38,8 @@ def make_kernel(gemm: Gemm) -> Kernel:
         first_column = gpu.block_idx.x * columns
         wave_row = gpu.wave_id() // across * wave_rows
         wave_column = gpu.wave_id() % across * wave_columns
-        load_a = TileLoader(a_tile, a, first_row, gpu.thread_idx.x)
-        load_b = TileLoader(b_tile, b, first_column, gpu.thread_idx.x)
+        load_a = loader(a_tile, a, first_row, gpu.thread_idx.x)
+        load_b = loader(b_tile, b, first_column, gpu.thread_idx.x)
         part_a = Fragments(a_tile, unit, wave_row, wave_rows // 16)
         part_b = Fragments(b_tile, unit, wave_column, wave_columns // 16)
         total = Accumulator(unit, wave_rows // 16, wave_columns // 16)

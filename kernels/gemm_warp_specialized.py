@@ -44,7 +44,7 @@ def _with_pipeline(gemm: Gemm) -> Kernel:
     b_tile = gemm.b_tile(b_waves * gemm.wave_size)
     rows, columns, depth = gemm.block
     stages, waves, unit, lds_type = gemm.stages, gemm.waves, gemm.unit, gemm.scalar
-    loader = gemm.loader
+    loader = gemm.loader(direct=True)
     wave_rows, wave_columns = gemm.wave
     across, vector_out = columns // wave_columns, gemm.vector_out
 
@@ -104,7 +104,7 @@ def _with_tile_counters(gemm: Gemm) -> Kernel:
     b_tile = gemm.b_tile(b_waves * gemm.wave_size)
     rows, columns, depth = gemm.block
     stages, waves, unit, lds_type = gemm.stages, gemm.waves, gemm.unit, gemm.scalar
-    loader = gemm.loader
+    loader = gemm.loader(direct=True)
     wave_rows, wave_columns = gemm.wave
     down, across, vector_out = rows // wave_rows, columns // wave_columns, gemm.vector_out
     a_steps, b_steps = wave_rows // a_tile.step_rows, wave_columns // b_tile.step_rows

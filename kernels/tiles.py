@@ -1,4 +1,4 @@
-"""How tiles of a matrix travel from memory through LDS into the operands of matrix instructions.
+"""Tiles of a matrix in LDS, and how they become the operands of matrix instructions.
 
 A matrix is row-major with K along its rows, so that 16 consecutive bytes of a row, a *chunk*, are
 one load, one LDS access, and elements of K that a lane multiplies.
@@ -76,7 +76,7 @@ class MatrixUnit:
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of a matrix in LDS, and how `threads` threads bring it there.
+    """A tile of a matrix in LDS, which `threads` threads bring there.
 
     Chunks are permuted within their row by an XOR with the row, so that 8 lanes that read the same
     chunk of consecutive rows meet 8 different groups of banks, without padding.
@@ -129,16 +129,6 @@ class Tile:
         return self.rows // self.step_rows
 
     @property
-    def parts(self) -> int:
-        """Loads from memory per chunk."""
-        return self.chunk // self.vector
-
-    @property
-    def piece(self) -> Any:
-        """What one load yields."""
-        return self.dtype if self.vector == 1 else gpu.vec(self.dtype, self.vector)
-
-    @property
     def pattern_rows(self) -> int:
         """Consecutive rows with the same permutation: together they span all banks."""
         return max(1, 8 // self.row_chunks)
@@ -147,93 +137,6 @@ class Tile:
     def patterns(self) -> int:
         """Different permutations."""
         return min(8, self.row_chunks)
-
-
-class TileLoader:
-    """One thread's part of bringing tiles along K from memory to LDS, through registers.
-
-    Threads are one behind the other in LDS, and the permutation is in where they load from.
-
-    Parameters
-    ----------
-    tile : Tile
-    matrix : array of shape (rows, K)
-    first_row : int
-        Row of the matrix at which the tiles begin; what lies beyond the matrix is 0.
-    thread : int
-        Position among the tile's threads.
-    """
-
-    def __init__(self, tile, matrix, first_row, thread):
-        gpu.static_check(
-            tile.step_rows % (tile.pattern_rows * tile.patterns) == 0,
-            "{} threads bring {} rows at a time, less than the permutation repeats in.",
-            "give the tile more threads.",
-            tile.threads,
-            tile.step_rows,
-        )
-        depth = matrix.shape[1]
-        row = thread // tile.row_chunks
-        pattern = row // tile.pattern_rows % tile.patterns
-        column = (thread % tile.row_chunks ^ pattern) * tile.chunk
-        indices = gpu.local.array(tile.steps, np.int32)
-        for i in gpu.static_range(tile.steps):
-            indices[i] = (first_row + row + i * tile.step_rows) * depth + column
-        self.tile = tile
-        self.buffer = gpu.buffer(matrix)
-        self.depth = depth
-        self.row = row
-        self.column = column
-        self.indices = indices
-        self.thread = thread
-        self.next = gpu.local.array(1, np.int32)
-        self.pieces = gpu.local.array((tile.steps, tile.parts), tile.piece)
-
-    def load(self, k):
-        """Start loading the tile whose first column is `k`."""
-        tile, buffer, indices, pieces = self.tile, self.buffer, self.indices, self.pieces
-        for part in gpu.static_range(tile.parts):
-            column = part * tile.vector
-            inside = self.column + column < self.depth - k
-            for i in gpu.static_range(tile.steps):
-                index = indices[i] + column if inside else OUTSIDE
-                pieces[i, part] = gpu.buffer_load(buffer, index, tile.vector, k)
-
-    def store(self, lds, base):
-        """Put the loaded tile into `lds` from element `base` on."""
-        self.store_steps(lds, base, 0, self.tile.steps)
-
-    def store_steps(self, lds, base, first, count):
-        """As `store`, but only `count` steps from `first` on: rows ``first * tile.step_rows`` ..."""
-        tile, pieces = self.tile, self.pieces
-        place = base + self.thread * tile.chunk
-        for i in gpu.static_range(first, first + count):
-            if i < tile.whole_steps or self.row + i * tile.step_rows < tile.rows:
-                for part in gpu.static_range(tile.parts):
-                    offset = i * tile.step_rows * tile.columns + part * tile.vector
-                    if tile.vector == 1:
-                        lds[place + offset] = pieces[i, part]
-                    else:
-                        gpu.store(lds, place, pieces[i, part], offset=offset)
-
-
-class TileCopier(TileLoader):
-    """A `TileLoader` that copies straight to LDS, 16 bytes per lane, where the arch can."""
-
-    def load(self, k):
-        """Note that the tile whose first column is `k` is the next."""
-        self.next[0] = k
-
-    def store_steps(self, lds, base, first, count):
-        """Start copying steps of the tile; a fence says when they are done."""
-        tile, buffer, indices, k = self.tile, self.buffer, self.indices, self.next[0]
-        inside = self.column < self.depth - k
-        place = base + gpu.readfirstlane(self.thread) * tile.chunk
-        for i in gpu.static_range(first, first + count):
-            if i < tile.whole_steps or self.row + i * tile.step_rows < tile.rows:
-                index = indices[i] if inside else OUTSIDE
-                start = place + i * tile.step_rows * tile.columns
-                gpu.buffer_load_to_lds(buffer, index, lds, start, tile.chunk, k)
 
 
 class Fragments:

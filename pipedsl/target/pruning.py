@@ -76,6 +76,12 @@ def _value(func_ir: ir.FunctionIR, var: ir.Var, args: list[types.Type]) -> Any:
             return bool(_known(value(node.args[0])))
         if isinstance(callee, ir.Global) and callee.value is len:
             return _length(value(node.args[0]))
+    if node.op == "static_getitem":
+        made = get_definition(func_ir, node.value)
+        while isinstance(made, ir.Expr) and made.op == "exhaust_iter":
+            made = get_definition(func_ir, made.value)
+        if isinstance(made, ir.Expr) and made.op == "build_tuple":
+            return value(made.items[node.index])
     if node.op == "getattr":
         return _attribute(value(node.value), node.attr)
     if node.op == "unary" and node.fn is operator.not_:

@@ -153,7 +153,9 @@ class Deadlock:
             if other.wave != wait.wave and (found := word.counter(self.rings)) is not None
         ]
         return any(
-            kind == "full" and (ring, "empty") == other[:2] for ring, kind, _ in mine for other in others
+            kind == "full" and (ring, "empty") == other[:2]
+            for ring, kind, _ in mine
+            for other in others
         )
 
     def drawing(self) -> list[str]:

@@ -2,222 +2,182 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import numpy as np
 
-from pipedsl.checker.events import ATOMIC, LDS, READ, WRITE, Access, Compared, Event, Site
-from pipedsl.isa.rings import Ring
+from pipedsl.checker.events import ATOMIC, HEAD, LDS, READ, WRITE
+from pipedsl.checker.host.jit import inlined
+from pipedsl.checker.state import (
+    N_VIOLATIONS,
+    PENDING_LOADS,
+    REPORTS,
+    V_CODE,
+    V_SITE,
+    GroupState,
+    Program,
+    State,
+)
 
-
-class Violation(NamedTuple):
-    """A broken rule.
-
-    Attributes
-    ----------
-    code : str
-    message, fix : str
-    wave, site : int
-    """
-
-    code: str
-    message: str
-    fix: str
-    wave: int
-    site: int
+FULL, EMPTY = 0, 1  # kinds of counter
+PRODUCER, CONSUMER = 1, 2  # roles: who raises the full, or the empty counters
+_NEAR_END = 1 << 30  # of a 32-bit counter
 
 
-class RingMonitor:
-    """Follows one ring of one workgroup.
+@inlined
+def rules(
+    words: np.ndarray, place: int, wave: int, local: int, site: int, p: Program, s: State,
+    g: GroupState,
+) -> None:  # fmt: skip
+    """An access to memory, as the rings of the workgroup see it."""
+    space = words[place + 3] >> 32
+    bits = p.access[site, space]
+    inside = False
+    for ring in range(len(p.rings)):
+        if space == LDS:
+            inside |= _ring(words, place, wave, local, site, bits, ring, p, s, g)
+    if bits & WRITE and not inside:
+        g.wrote[local] += 1
 
-    Parameters
-    ----------
-    ring : Ring
-    sites : sequence of Site
-    report : callable
-        Called with each `Violation`.
-    """
 
-    def __init__(
-        self, ring: Ring, sites: Sequence[Site], report: Callable[[Violation], None]
-    ) -> None:
-        self.ring = ring
-        self.sites = sites
-        self._report = report
-        self._values: dict[tuple[str, int], int] = {}
-        self._initialised: set[tuple[str, int]] = set()
-        self._in_use = False
-        self._used_by: dict[int, set[str]] = {}
-        self._loads: dict[tuple[int, int], tuple[str, int]] = {}
-        self._wrote: Counter[int] = Counter()
-        self._lap: dict[int, list[int]] = {}
-        self.roles: dict[int, str] = {}
+@inlined
+def _ring(
+    words: np.ndarray, place: int, wave: int, local: int, site: int, bits: int, ring: int,
+    p: Program, s: State, g: GroupState,
+) -> bool:  # fmt: skip
+    """Whether the access touches the ring's counters."""
+    base, end, step = p.rings[ring, 0], p.rings[ring, 1], p.rings[ring, 2]
+    count, width = words[place + 1] >> 32, words[place + 3] & 0xFFFFFFFF
+    first, last = 1 << 40, -1  # counters that are touched
+    for index in range(count):
+        low = max(words[place + HEAD + index], base)
+        high = min(words[place + HEAD + index] + width, end)
+        if low < high:
+            first, last = min(first, (low - base) // step), max(last, (high - 1 - base) // step)
+            if bits & WRITE and not bits & ATOMIC:
+                for counter in range((low - base) // step, (high - 1 - base) // step + 1):
+                    if g.in_use[ring]:
+                        _violation(332, ring, wave, site, counter, 0, 0, 0, p, s)
+                    g.counters[ring, counter] = 0
+    if last < 0:
+        if s.used_by[ring, site]:
+            _violation(360, ring, wave, site, 0, words[place + HEAD], 0, 0, p, s)
+        return False
+    if bits & ATOMIC:
+        _arrive(words, place, wave, local, site, ring, first, first == last, p, s, g)
+    elif bits & READ and first == last:
+        for slot in range(PENDING_LOADS - 1, 0, -1):
+            for part in range(3):
+                g.loaded[local, slot, part] = g.loaded[local, slot - 1, part]
+        g.loaded[local, 0, 0], g.loaded[local, 0, 1] = site + 1, ring
+        g.loaded[local, 0, 2] = first
+    return True
 
-    def feed(self, event: Event) -> None:
-        """Take the next event of the workgroup."""
-        if isinstance(event, Access):
-            self._access(event)
-        elif isinstance(event, Compared):
-            counter = self._loads.pop((event.wave, event.load), None)
-            if counter is not None:
-                self._compared(event, counter)
 
-    def _access(self, event: Access) -> None:
-        bits = self.sites[event.site].access.get(event.space, 0)
-        counters = self._counters(event)
-        if bits & ATOMIC and counters:
-            self._arrive(event, counters)
-        elif bits & WRITE and counters:
-            self._initialise(event, counters)
-        elif bits & WRITE:
-            self._wrote[event.wave] += 1
-        elif bits & READ and len(counters) == 1:
-            self._loads[event.wave, event.site] = next(iter(counters))
-        if event.site in self._used_by and not counters and event.space == LDS:
-            self._outside(event)
+@inlined
+def _arrive(
+    words: np.ndarray, place: int, wave: int, local: int, site: int, ring: int, counter: int,
+    single: bool, p: Program, s: State, g: GroupState,
+) -> None:  # fmt: skip
+    g.in_use[ring] = 1
+    stages = _stages(ring, p)
+    kind, stage = counter // stages, counter % stages
+    before = g.counters[ring, counter]
+    _use(ring, wave, site, counter, p, s, g)
+    lanes, width = words[place + 1] >> 32, words[place + 3] & 0xFFFFFFFF
+    if lanes > 1:
+        _violation(322, ring, wave, site, counter, lanes, 0, 0, p, s)
+    before = max(before, 0)
+    value = words[place + 4] if single and width == p.rings[ring, 2] else before + 1
+    g.counters[ring, counter] = value
+    if s.roles[wave] == 0:
+        s.roles[wave] = PRODUCER + kind
+    if kind == FULL:
+        g.filled[ring, stage] += g.wrote[local]
+        g.wrote[local] = 0
+        if value % p.rings[ring, 3] == 0:
+            if g.filled[ring, stage] == 0:
+                _violation(350, ring, wave, site, counter, 0, 0, 0, p, s)
+            g.filled[ring, stage] = 0
+    # A slot is filled once more than it is drained, and drained as often as it is filled.
+    other = max(g.counters[ring, (counter + stages) % (2 * stages)], 0)
+    laps = other // p.rings[ring, 4 - kind] + (kind == FULL)
+    limit = laps * p.rings[ring, 3 + kind]
+    if value > limit and before <= limit:
+        code = 320 if kind == FULL else 321
+        _violation(code, ring, wave, site, counter, value, other, limit, p, s)
+    if p.rings[ring, 2] == 4 and value >= _NEAR_END:
+        _violation(370, ring, wave, site, counter, value, 0, 0, p, s)
 
-    def _counters(self, event: Access) -> set[tuple[str, int]]:
-        if event.space != LDS:
-            return set()
-        low, high = int(event.addresses.min()), int(event.addresses.max()) + event.width
-        ring = self.ring
-        if high <= ring.base or low >= ring.end:
-            return set()
-        step = ring.bits // 8
-        starts = {
-            place
-            for address in event.addresses.tolist()
-            for place in range(max(address, ring.base), min(address + event.width, ring.end), step)
-        }
-        return {found for place in starts if (found := ring.counter(place)) is not None}
 
-    def _initialise(self, event: Access, counters: set[tuple[str, int]]) -> None:
-        if self._in_use:
-            self._tell(
-                "C332", event.wave, event.site,
-                f"wave {event.wave} writes {_names(counters)} while the ring is in use.",
-                "initialise the ring once, before a barrier, and carry on with the next lap.",
-            )  # fmt: skip
-        self._initialised |= counters
-        for counter in counters:
-            self._values[counter] = 0
+@inlined
+def _use(
+    ring: int, wave: int, site: int, counter: int, p: Program, s: State, g: GroupState
+) -> None:
+    kind = counter // _stages(ring, p)
+    s.used_by[ring, site] |= 1 << kind
+    if s.used_by[ring, site] == 3:
+        _violation(360, ring, wave, site, counter, -1, 0, 0, p, s)
+    if g.counters[ring, counter] < 0:
+        _violation(331, ring, wave, site, counter, 0, 0, 0, p, s)
 
-    def _arrive(self, event: Access, counters: set[tuple[str, int]]) -> None:
-        self._in_use = True
-        wave, site, ring = event.wave, event.site, self.ring
-        (kind, stage), *others = sorted(counters)
-        self._use(wave, site, kind, stage)
-        if len(event.addresses) > 1:
-            self._tell(
-                "C322", wave, site,
-                f"{len(event.addresses)} lanes of wave {wave} raise {_names(counters)}.",
-                "let one lane do it, as arrive_full() and arrive_empty() do.",
-            )  # fmt: skip
-        before = self._values.get((kind, stage), 0)
-        value = event.value if event.value is not None and not others else before + 1
-        self._values[kind, stage] = value
-        self.roles.setdefault(wave, "producer" if kind == "full" else "consumer")
-        if kind == "full":
-            self._check_data(wave, site, stage, value)
-        limit = self._limit(kind, stage)
-        if value > limit and before <= limit:
-            per_lap = ring.arrivals(kind)
-            other = "empty" if kind == "full" else "full"
-            self._tell(
-                "C320" if kind == "full" else "C321", wave, site,
-                f"wave {wave} raises {kind}[{stage}] to {value}, and {other}[{stage}] is "
-                f"{self._values.get((other, stage), 0)}: at most {limit} arrivals "
-                f"({per_lap} per lap) are due.",
-                f"let {per_lap} wave{'s' if per_lap > 1 else ''} call arrive_{kind}() once per lap, "
-                f"after wait_{other}(), or give the backend the number of waves that do.",
-            )  # fmt: skip
-        if ring.bits == 32 and value >= 1 << 30:
-            self._tell(
-                "C370", wave, site,
-                f"{kind}[{stage}] is {value}, and a 32-bit counter ends at {(1 << 31) - 1}.",
-                "use 64-bit counters.",
-            )  # fmt: skip
 
-    def _limit(self, kind: str, stage: int) -> int:
-        """Arrivals that can be due: a slot is filled once more than drained, drained as filled."""
-        ring = self.ring
-        if kind == "full":
-            laps = self._values.get(("empty", stage), 0) // ring.consumer_arrivals + 1
-            return laps * ring.producer_arrivals
-        return self._values.get(("full", stage), 0) // ring.producer_arrivals * ring.consumer_arrivals
-
-    def _check_data(self, wave: int, site: int, stage: int, value: int) -> None:
-        lap = self._lap.setdefault(stage, [])
-        lap.append(self._wrote.pop(wave, 0))
-        if value % self.ring.producer_arrivals == 0:
-            if not any(lap):
-                self._tell(
-                    "C350", wave, site,
-                    f"wave {wave} raises full[{stage}], and nothing was written since the last signal.",
-                    "write the slot before the signal, and put gpu.fence_lds() between.",
-                )  # fmt: skip
-            lap.clear()
-
-    def _compared(self, event: Compared, counter: tuple[str, int]) -> None:
-        needed = _needed(event)
-        kind, stage = counter
-        self.roles.setdefault(event.wave, "consumer" if kind == "full" else "producer")
-        self._use(event.wave, event.load, kind, stage)
-        if needed is None or needed <= 0:
-            needed = 0
-        ring, wave = self.ring, event.wave
-        per_lap = ring.arrivals(kind)
-        if needed % per_lap:
-            self._tell(
-                "C341", wave, event.load,
-                f"wave {wave} waits for {needed} arrivals at {kind}[{stage}], and {per_lap} arrive per lap.",
-                "wait for a multiple of the arrivals per lap.",
-            )  # fmt: skip
+@inlined
+def awaited(
+    wave: int, local: int, load: int, relation: int, other: int, p: Program, s: State,
+    g: GroupState,
+) -> None:  # fmt: skip
+    """A wave compares what it loaded: a wait, if that was a counter."""
+    for slot in range(PENDING_LOADS):
+        if g.loaded[local, slot, 0] == load + 1:
+            g.loaded[local, slot, 0] = 0
+            ring, counter = g.loaded[local, slot, 1], g.loaded[local, slot, 2]
+            _await(wave, load, ring, counter, relation, other, p, s, g)
             return
-        other = "empty" if kind == "full" else "full"
-        done = self._values.get((other, stage), 0) // ring.arrivals(other)
-        least = (done + (kind == "full")) * per_lap
-        if needed < least and (kind == "full" or self.roles.get(wave) != "consumer"):
-            self._tell(
-                "C340", wave, event.load,
-                f"wave {wave} waits for {needed} arrivals at {kind}[{stage}] when "
-                f"{other}[{stage}] is {self._values.get((other, stage), 0)}: its lap needs {least}.",
-                f"let the phase of wait_{kind}() grow by one per lap"
-                + (", from 0." if kind == "full" else ", from 1."),
-            )  # fmt: skip
-
-    def _use(self, wave: int, site: int, kind: str, stage: int) -> None:
-        kinds = self._used_by.setdefault(site, set())
-        kinds.add(kind)
-        if len(kinds) > 1:
-            self._tell_outside(wave, site, f"{kind}[{stage}]")
-        if (kind, stage) not in self._initialised:
-            self._tell(
-                "C331", wave, site,
-                f"wave {wave} uses {kind}[{stage}], which nobody has initialised.",
-                "let one thread call init_barriers(), then call gpu.barrier().",
-            )  # fmt: skip
-
-    def _outside(self, event: Access) -> None:
-        self._tell_outside(event.wave, event.site, f"LDS byte {int(event.addresses[0])}")
-
-    def _tell_outside(self, wave: int, site: int, what: str) -> None:
-        self._tell(
-            "C360", wave, site,
-            f"wave {wave} takes {what} for a counter of a stage: the ring has {self.ring.num_stages}.",
-            "keep stages below the number that the backend was given.",
-        )  # fmt: skip
-
-    def _tell(self, code: str, wave: int, site: int, message: str, fix: str) -> None:
-        self._report(Violation(code, message, fix, wave, site))
 
 
-def _needed(event: Compared) -> int | None:
-    """The least value that ends the wait, for a test of "at least" in either form."""
-    if event.relation in ("ge", "lt"):
-        return event.other
-    return event.other + 1 if event.relation in ("gt", "le") else None
+@inlined
+def _await(
+    wave: int, load: int, ring: int, counter: int, relation: int, other: int, p: Program,
+    s: State, g: GroupState,
+) -> None:  # fmt: skip
+    stages = _stages(ring, p)
+    kind = counter // stages
+    if s.roles[wave] == 0:
+        s.roles[wave] = CONSUMER - kind
+    _use(ring, wave, load, counter, p, s, g)
+    needed = 0
+    if relation == 3 or relation == 4:  # at least, or its opposite
+        needed = max(other, 0)
+    elif relation == 2 or relation == 5:
+        needed = max(other + 1, 0)
+    per_lap = p.rings[ring, 3 + kind]
+    if needed % per_lap:
+        _violation(341, ring, wave, load, counter, needed, per_lap, 0, p, s)
+        return
+    there = max(g.counters[ring, (counter + stages) % (2 * stages)], 0)
+    least = (there // p.rings[ring, 4 - kind] + (kind == FULL)) * per_lap
+    if needed < least and (kind == FULL or s.roles[wave] != CONSUMER):
+        _violation(340, ring, wave, load, counter, needed, there, least, p, s)
 
 
-def _names(counters: set[tuple[str, int]]) -> str:
-    return ", ".join(f"{kind}[{stage}]" for kind, stage in sorted(counters))
+@inlined
+def _stages(ring: int, p: Program) -> int:
+    return (p.rings[ring, 1] - p.rings[ring, 0]) // p.rings[ring, 2] // 2
+
+
+@inlined
+def _violation(
+    code: int, ring: int, wave: int, site: int, counter: int, value: int, other: int, limit: int,
+    p: Program, s: State,
+) -> None:  # fmt: skip
+    """Keep a broken rule, once per instruction."""
+    used = s.numbers[N_VIOLATIONS]
+    for row in range(used):
+        if s.violations[row, V_CODE] == code and s.violations[row, V_SITE] == site:
+            return
+    if used < REPORTS:
+        stages = _stages(ring, p)
+        row = s.violations[used]
+        row[0], row[1], row[2], row[3] = code, ring, wave, site
+        row[4], row[5] = counter // stages, counter % stages
+        row[6], row[7], row[8] = value, other, limit
+        s.numbers[N_VIOLATIONS] += 1

@@ -1,168 +1,219 @@
-"""Who touched each byte last: the detector's memory of memory."""
+"""Who touched each byte last: conflicts with accesses that nothing orders before the present one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 import numpy as np
 
-from pipedsl.checker.clocks import Knowledge
+from pipedsl.checker.events import HEAD, LDS
+from pipedsl.checker.host.jit import inlined
+from pipedsl.checker.state import (
+    INCOMPLETE,
+    LOG,
+    N_PAGE,
+    N_PAGES,
+    N_ROW,
+    NUMBER,
+    PAGE,
+    READERS,
+    SITE,
+    SITES,
+    UNORDERED,
+    WAVE,
+    WAVES,
+    GroupState,
+    Program,
+    State,
+    slot_of,
+)
 
-_PAGE = 1 << 12
-_FIRST_ENTRIES = 1024
-
-PLAIN, SYNC = 0, 1  # kinds of access: an ordinary one, or one that may race by design
+_slot_of = inlined(slot_of)
 
 
-class Past(NamedTuple):
-    """An earlier access to some byte.
+@inlined
+def entry_of(number: int, wave: int, site: int, sync: bool) -> int:
+    """An access in a table."""
+    return number << NUMBER | wave << WAVE | site << SITE | int(sync)
 
-    Attributes
-    ----------
-    address : int
-    wave : int
-    number : int
-        Among the wave's operations.
-    queue, position : int
-        Where it counts.
-    site : int
-    kind : int
-        `PLAIN` or `SYNC`.
+
+@inlined
+def facts_about(other: int, wave: int, group: int, p: Program, s: State) -> np.ndarray:
+    """What `wave` of workgroup `group` knows about wave `other`."""
+    if other // p.waves == group:
+        return s.known[wave, other - group * p.waves]
+    return s.beyond[group, other] if len(s.beyond) > 1 else s.beyond[0, 0]
+
+
+@inlined
+def order(entry: int, wave: int, local: int, group: int, p: Program, s: State) -> int:
+    """0 if `wave` knows that the access is complete, else `INCOMPLETE` or `UNORDERED`."""
+    other = entry >> WAVE & WAVES - 1
+    number = entry >> NUMBER
+    facts = facts_about(other, wave, group, p, s)
+    if number > facts[0]:
+        return UNORDERED
+    queue = p.queues[entry >> SITE & SITES - 1, 0]
+    if queue < 0 or number + LOG <= s.issued[other]:  # so old that it has long completed
+        return 0
+    return INCOMPLETE if s.positions[other, number & LOG - 1] > facts[1 + queue] else 0
+
+
+@inlined
+def younger(entry: int, wave: int, group: int, p: Program, s: State) -> int:
+    """Operations on the entry's queue between it and the last that `wave` knows to be issued."""
+    other = entry >> WAVE & WAVES - 1
+    number = entry >> NUMBER
+    queue = p.queues[entry >> SITE & SITES - 1, 0]
+    if queue < 0 or not p.ordered[queue]:
+        return 0
+    facts = facts_about(other, wave, group, p, s)
+    last = facts[0]
+    count = 0
+    for later in range(number + 1, min(last, number + LOG) + 1):
+        count += p.queues[s.sites[other, later & LOG - 1], 0] == queue
+    return count
+
+
+@inlined
+def check(
+    words: np.ndarray, place: int, entry: int, local: int, writes: bool, p: Program, s: State,
+    g: GroupState, unit: int, found: np.ndarray,
+) -> None:  # fmt: skip
+    """Compare an access with what others did to the same bytes, and remember it.
+
+    `found` gets the worst conflict: its kind (0 for none), the earlier access, whether that writes,
+    and the byte.
     """
-
-    address: int
-    wave: int
-    number: int
-    queue: int
-    position: int
-    site: int
-    kind: int
-
-
-class Log:
-    """The operations of one wave: queue, position in it, site and kind, by number from 1."""
-
-    def __init__(self) -> None:
-        self._rows = np.zeros((4, _FIRST_ENTRIES), np.int32)
-
-    def note(self, number: int, queue: int, position: int, site: int, kind: int) -> None:
-        """Remember operation `number`."""
-        if number >= self._rows.shape[1]:
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)], axis=1)
-        self._rows[:, number] = queue, position, site, kind
-
-    @property
-    def queues(self) -> np.ndarray:
-        return self._rows[0]
-
-    @property
-    def positions(self) -> np.ndarray:
-        return self._rows[1]
-
-    @property
-    def kinds(self) -> np.ndarray:
-        return self._rows[3]
-
-    def past(self, wave: int, number: int, address: int) -> Past:
-        """Operation `number` as what touched `address`."""
-        queue, position, site, kind = self._rows[:, number].tolist()
-        return Past(address, wave, number, queue, position, site, kind)
+    width, space = (words[place + 3] & 0xFFFFFFFF) >> unit, words[place + 3] >> 32
+    total = (words[place + 1] >> 32) * width
+    known = s.scratch[:-4]
+    known[:] = 0
+    shift, reader = (60, local) if space == LDS else (PAGE - unit, -1)
+    last, readers, page = g.writes, g.readers, 0
+    fine = at = 0  # the last earlier write that was in order; the place that is looked at
+    while at < total:
+        start = (words[place + HEAD + at // width] >> unit) + at % width
+        if space != LDS:
+            page = start >> shift
+            row = page_row(page, s.page_keys, s.page_rows, s.numbers)
+            last, readers = s.writes[row], s.readers[row]
+        at = _pass(
+            words, place, at, total, width, unit, shift, page, last, readers, reader, entry, writes,
+            fine, known,
+        )  # fmt: skip
+        if at == total:
+            break
+        start = (words[place + HEAD + at // width] >> unit) + at % width
+        if start >> shift == page:
+            inside = start & (1 << shift) - 1
+            address = start << unit
+            past = last[inside]
+            if (
+                past not in (0, fine)
+                and _judge(past, True, address, entry, local, p, s, found) == 0
+            ):
+                fine = past
+            if writes:
+                _overwrite(readers[inside], address, entry, local, p, s, found, known)
+                last[inside] = entry
+            else:
+                _remember(readers, inside, entry, reader)
+            at += 1
 
 
-class Page:
-    """Which operation wrote each byte last, and which read it last, of every wave.
+@inlined
+def _pass(
+    words: np.ndarray, place: int, at: int, total: int, width: int, unit: int, shift: int,
+    page: int, last: np.ndarray, readers: np.ndarray, reader: int, entry: int, writes: bool,
+    fine: int, known: np.ndarray,
+) -> int:  # fmt: skip
+    """Remember the access at places of one page that are known to be in order.
 
-    Attributes
-    ----------
-    writers, writes : numpy.ndarray
-        int32, per byte: a wave and a number of its operations; 0 is none.
-    reads : dict of int to numpy.ndarray
-        Wave to the number of its last read of each byte, int32.
+    Returns where it stopped: at a place to look at, or one of another page.
     """
+    mask = (1 << shift) - 1
+    while at < total:
+        start = (words[place + HEAD + at // width] >> unit) + at % width
+        if start >> shift != page:
+            return at
+        inside = start & mask
+        if inside >= len(last):
+            at += 1
+            continue
+        past = last[inside]
+        if past not in (0, fine):
+            return at
+        if writes:
+            for column in range(readers.shape[1]):
+                seen = readers[inside, column]
+                if seen not in (0, known[column]):
+                    return at
+            readers[inside] = 0
+            last[inside] = entry
+        else:
+            _remember(readers, inside, entry, reader)
+        at += 1
+    return at
 
-    def __init__(self, start: int) -> None:
-        self.start = start
-        self.writers = np.zeros(_PAGE, np.int32)
-        self.writes = np.zeros(_PAGE, np.int32)
-        self.reads: dict[int, np.ndarray] = {}
+
+@inlined
+def _overwrite(
+    readers: np.ndarray, address: int, entry: int, local: int, p: Program, s: State,
+    found: np.ndarray, known: np.ndarray,
+) -> None:  # fmt: skip
+    """Judge the readers of a place that is written, and forget them."""
+    for column in range(len(readers)):
+        past = readers[column]
+        if past == 0:
+            continue
+        readers[column] = 0
+        in_order = past == known[column]
+        if not in_order and _judge(past, False, address, entry, local, p, s, found) == 0:
+            known[column] = past
 
 
-class Shadow:
-    """Past accesses to one memory.
+@inlined
+def _judge(
+    past: int, past_writes: bool, address: int, entry: int, local: int, p: Program, s: State,
+    found: np.ndarray,
+) -> int:  # fmt: skip
+    wave = entry >> WAVE & WAVES - 1
+    if past >> WAVE & WAVES - 1 == wave or past & entry & 1:
+        return 0
+    kind = order(past, wave, local, wave // p.waves, p, s)
+    if kind > found[0]:
+        found[0], found[1], found[2], found[3] = kind, past, int(past_writes), address
+    return kind
 
-    Parameters
-    ----------
-    logs : list of Log
-        Of every wave.
-    """
 
-    def __init__(self, logs: list[Log]) -> None:
-        self.logs = logs
-        self._pages: dict[int, Page] = {}
+@inlined
+def _remember(readers: np.ndarray, inside: int, entry: int, reader: int) -> None:
+    """Every wave has a place in LDS; in global memory (-1) the last few readers are kept."""
+    if reader >= 0:
+        readers[inside, reader] = entry
+        return
+    wave = entry >> WAVE & WAVES - 1
+    free = entry >> NUMBER & READERS - 1
+    for place in range(READERS):
+        seen = readers[inside, place]
+        if seen == 0 or seen >> WAVE & WAVES - 1 == wave:
+            free = place
+            break
+    readers[inside, free] = entry
 
-    def parts(self, addresses: np.ndarray, width: int) -> Iterator[tuple[Page, np.ndarray]]:
-        """Each page that is touched, and the bytes in it."""
-        touched = (addresses[:, None] + np.arange(width)).ravel()
-        numbers = touched >> 12
-        first = int(numbers[0])
-        if (numbers == first).all():
-            yield self._page(first), touched & (_PAGE - 1)
-            return
-        for number in np.unique(numbers).tolist():
-            yield self._page(number), touched[numbers == number] & (_PAGE - 1)
 
-    def _page(self, number: int) -> Page:
-        page = self._pages.get(number)
-        if page is None:
-            page = self._pages[number] = Page(number << 12)
-        return page
-
-    def last_writes(
-        self, page: Page, at: np.ndarray, wave: int, known: Knowledge
-    ) -> Iterator[tuple[Past, bool]]:
-        """Writes of other waves that `known` does not cover: unordered (True), or not complete."""
-        writers, numbers = page.writers[at], page.writes[at]
-        for other in np.unique(writers[numbers > 0]).tolist():
-            if other != wave:
-                mask = writers == other
-                yield from self._uncovered(page, at[mask], numbers[mask], other, known)
-
-    def last_reads(
-        self, page: Page, at: np.ndarray, wave: int, known: Knowledge
-    ) -> Iterator[tuple[Past, bool]]:
-        """As `last_writes`, of reads."""
-        for other, numbers in page.reads.items():
-            if other != wave:
-                yield from self._uncovered(page, at, numbers[at], other, known)
-
-    def _uncovered(
-        self, page: Page, at: np.ndarray, numbers: np.ndarray, other: int, known: Knowledge
-    ) -> Iterator[tuple[Past, bool]]:
-        log, limit = self.logs[other], int(known.issued[other])
-        latest = int(numbers.argmax())
-        if numbers[latest] > limit:
-            for number in np.unique(numbers[numbers > limit]).tolist():
-                where = page.start + int(at[int((numbers == number).argmax())])
-                yield log.past(other, number, where), True
-        present = np.unique(numbers[(numbers > 0) & (numbers <= limit)])
-        for number in present.tolist():
-            if log.positions[number] > known.complete[other, log.queues[number]]:
-                where = page.start + int(at[int((numbers == number).argmax())])
-                yield log.past(other, number, where), False
-
-    @staticmethod
-    def note_write(page: Page, at: np.ndarray, wave: int, number: int) -> None:
-        """Remember a write; the reads before it are ordered or have been reported."""
-        page.writers[at] = wave
-        page.writes[at] = number
-        for numbers in page.reads.values():
-            numbers[at] = 0
-
-    @staticmethod
-    def note_read(page: Page, at: np.ndarray, wave: int, number: int) -> None:
-        """Remember a read."""
-        numbers = page.reads.get(wave)
-        if numbers is None:
-            numbers = page.reads[wave] = np.zeros(_PAGE, np.int32)
-        numbers[at] = number
+@inlined
+def page_row(page: int, keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> int:
+    """Row of a page of global memory; there is room for a new one."""
+    if numbers[N_PAGE] == page:
+        return numbers[N_ROW]
+    mask = len(keys) - 1
+    place = _slot_of(page << 2, mask)
+    while keys[place] != page:
+        if keys[place] < 0:
+            keys[place] = page
+            rows[place] = numbers[N_PAGES]
+            numbers[N_PAGES] += 1
+            break
+        place = (place + 1) & mask
+    numbers[N_PAGE], numbers[N_ROW] = page, rows[place]
+    return rows[place]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 
+from pipedsl.checker.findings import Findings
 from pipedsl.core.config import config
 from pipedsl.core.errors import SimulationError
 from pipedsl.core.findings import Finding
 from pipedsl.sim import layout as at
 from pipedsl.sim import micro
 from pipedsl.sim.events.emit import EventTranslator
-from pipedsl.sim.events.feed import Feed
+from pipedsl.sim.events.feed import detector_of, program_of
 from pipedsl.sim.events.stream import EventStream
 from pipedsl.sim.faults import raise_outcome
 from pipedsl.sim.group import Group
@@ -20,6 +22,7 @@ from pipedsl.sim.launch import Launch
 from pipedsl.sim.stuck import Observation, probe
 
 _SLICE_STEPS = 20_000  # short, so that workgroups take turns
+_RESIDENT = 16  # workgroups at once
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -58,39 +61,61 @@ def observe(
     finally:
         launch.template.close()
     run.drain()
-    return Observed(run.feed.findings.found(), error, run.steps())
+    return Observed(run.findings.found(), error, run.instructions)
 
 
 class _Run:
-    """The workgroups of an observed run, which take turns on one thread."""
+    """The workgroups of an observed run, which take turns on one thread.
+
+    More of them become resident as others end, or wait for global memory.
+    """
 
     def __init__(self, launch: Launch, count: int, seed: int, budget: int) -> None:
         self.launch = launch
         self.budget = budget
-        self.feed = Feed(launch, count)
+        self.instructions = 0
+        program = program_of(launch)
+        self.detector = detector_of(launch, program, count)
+        self.findings = Findings(program, self.detector)
         self._enter = _RUN(micro.address(micro.micro_key("run_group")))
-        entry = launch.kernel.code(EventTranslator).address
-        self._groups: list[Group] = []
-        self._streams: list[EventStream] = []
-        for index in range(count):
-            group = launch.group(index)
-            group.prepare(_SLICE_STEPS, budget, seed and seed * 2654435761 + index + 1)
-            group.set_entry(entry)
-            self._groups.append(group)
-            self._streams.append(EventStream(group, partial(self.feed.take, index)))
-        self._live = list(range(count))
+        self._entry = launch.kernel.code(EventTranslator).address
+        self._seed = seed
+        self._left = deque(range(count))
+        self._groups: dict[int, Group] = {}
+        self._streams: dict[int, EventStream] = {}
         self._waiting: set[int] = set()
 
     def finish(self) -> None:
         """Run all to their end."""
-        while self._live:
-            for index in tuple(self._live):
+        self._admit()
+        while self._groups:
+            for index in tuple(self._groups):
                 outcome = self._slice(index)
                 if outcome == at.FINISHED:
-                    self._live.remove(index)
-                    self._waiting.clear()
+                    self._end(index)
                 elif outcome != at.PAUSED:
                     raise_outcome(outcome, self._groups[index], self.launch, self.budget)
+
+    def _admit(self) -> None:
+        """Start workgroups: as many as run at once, or more if all of these wait."""
+        wanted = _RESIDENT if len(self._waiting) < len(self._groups) else len(self._groups) + 1
+        while self._left and len(self._groups) < wanted:
+            index = self._left.popleft()
+            group = self._groups[index] = self.launch.group(index)
+            group.prepare(
+                _SLICE_STEPS, self.budget, self._seed and self._seed * 2654435761 + index + 1
+            )
+            group.set_entry(self._entry)
+            self._streams[index] = EventStream(group, partial(self.detector.feed, index))
+
+    def _end(self, index: int) -> None:
+        group = self._groups.pop(index)
+        self._streams.pop(index)
+        self.instructions += group.steps
+        self.detector.forget(index)
+        group.recycle()
+        self._waiting.clear()
+        self._admit()
 
     def _slice(self, index: int) -> int:
         group = self._groups[index]
@@ -108,15 +133,16 @@ class _Run:
         self._streams[index].attach(group)
         if observed.proven:
             self._waiting.add(index)
-            if not observed.global_polls or len(self._waiting) == len(self._live):
+            if not observed.global_polls:
                 raise observed.error()
+            if len(self._waiting) == len(self._groups):
+                if not self._left:
+                    raise observed.error()
+                self._admit()
         return observed.outcome
 
     def drain(self) -> None:
         """Hand on the last events."""
-        for stream in self._streams:
+        for index, stream in self._streams.items():
             stream.drain()
-
-    def steps(self) -> int:
-        """Wave instructions executed."""
-        return sum(group.steps for group in self._groups)
+            self.instructions += self._groups[index].steps

@@ -13,16 +13,16 @@ from collections.abc import Callable
 import numpy as np
 
 from pipedsl.checker.deadlock import Deadlock, PolledWord, Wait
+from pipedsl.checker.events import ACCESS, ARRIVE, COMPARE, END
 from pipedsl.core.errors import DeadlockError, SourceLocation
 from pipedsl.sim import layout as at
 from pipedsl.sim import micro
 from pipedsl.sim.checked.access import memory_access
 from pipedsl.sim.checked.findings import source_location
 from pipedsl.sim.checked.layout import WRITE
-from pipedsl.sim.events import layout as e
 from pipedsl.sim.events.emit import EventTranslator
 from pipedsl.sim.events.polls import find_comparisons
-from pipedsl.sim.events.stream import Event, EventStream
+from pipedsl.sim.events.stream import Event, EventStream, decode
 from pipedsl.sim.group import Group
 from pipedsl.sim.launch import Launch
 
@@ -94,7 +94,7 @@ class Observation:
         """Go on for a while and look; then the group is set to go on at `entry`."""
         group = self.group
         enter = _RUN(micro.address(micro.micro_key("run_group")))
-        stream = EventStream(group, self._events.append)
+        stream = EventStream(group, lambda words: self._events.extend(decode(words)))
         group.set_entry(self.kernel.code(EventTranslator).address)
         try:
             came_back, self.outcome = probe(group, enter)
@@ -106,12 +106,12 @@ class Observation:
     @property
     def global_polls(self) -> bool:
         """Whether a wave reads global memory, which other workgroups may change."""
-        return any(ev.kind == e.ACCESS and ev.space == at.TRACE_GLOBAL for ev in self._events)
+        return any(ev.kind == ACCESS and ev.space == at.TRACE_GLOBAL for ev in self._events)
 
     def _writes(self, event: Event) -> bool:
-        if event.kind in (e.ARRIVE, e.END):
+        if event.kind in (ARRIVE, END):
             return True
-        if event.kind != e.ACCESS:
+        if event.kind != ACCESS:
             return False
         _, lds, far = memory_access(self.kernel.instructions[event.site])
         return bool((lds if event.space == at.TRACE_LDS else far) & WRITE)
@@ -151,10 +151,10 @@ class Observation:
         for event in self._events:
             if event.wave != wave:
                 continue
-            if event.kind == e.ACCESS and len(event.addresses):
+            if event.kind == ACCESS and len(event.addresses):
                 loads[event.site] = event
                 plain[event.site] = self._word(event)
-            elif event.kind == e.COMPARE:
+            elif event.kind == COMPARE:
                 comparison = comparisons[event.site]
                 load = loads.get(comparison.load)
                 if load is not None:

@@ -13,6 +13,7 @@ from pipedsl.isa.instruction import Instruction
 from pipedsl.sim import layout
 from pipedsl.sim.apply import apply
 from pipedsl.sim.builder import I32, I64, PTR
+from pipedsl.sim.flow import Flow
 from pipedsl.sim.layout import WaveLayout
 from pipedsl.sim.machine import Machine
 from pipedsl.sim.modes import Modes
@@ -54,6 +55,7 @@ class Translator:
     ) -> None:
         self.program = program
         self.entry = entry
+        self.flow = Flow(program, entry)
         self.code = program.instructions
         self.module = ir.Module("kernel")
         function = ir.Function(self.module, ir.FunctionType(I32, [PTR, PTR]), ENTRY_SYMBOL)
@@ -78,8 +80,8 @@ class Translator:
         """
         function = self.m.function
         dispatch = function.append_basic_block("dispatch")
-        reachable = self._reachable()
-        for leader in sorted(self._leaders(reachable)):
+        reachable = self.flow.reachable()
+        for leader in sorted(self.leaders(reachable)):
             self.blocks[leader] = function.append_basic_block(f"at{leader}")
         self.m.resume_points.append(self.blocks[self.entry])
         self.m.resume_lines.append(self.code[self.entry].line)
@@ -88,47 +90,9 @@ class Translator:
         self._dispatch(dispatch)
         return Translation(str(self.module), dict(self.m.micros), tuple(self.m.resume_lines))
 
-    # control-flow graph
-    def _successors(self, index: int) -> list[int]:
-        ins = self.code[index]
-        flow = ins.opcode.traits.get("flow")
-        if flow == "end":
-            return []
-        if flow == "indirect":
-            return [*self.program.labels.values(), index + 1]
-        if flow in ("jump", "branch"):
-            target = self._target(ins)
-            return [target] if flow == "jump" else [target, index + 1]
-        return [index + 1]
-
-    def _target(self, ins: Instruction) -> int:
-        (_, operand) = next(pair for pair in ins.srcs if pair[0].file == "label")
-        name = getattr(operand.value, "text", "") if operand is not None else ""
-        if name not in self.program.labels:
-            raise AssemblyError(f"line {ins.line}: there is no label {name or ins.fields.text}.")
-        return self.program.labels[name]
-
-    def _reachable(self) -> set[int]:
-        seen: set[int] = set()
-        todo = [self.entry]
-        while todo:
-            index = todo.pop()
-            while index not in seen and 0 <= index < len(self.code):
-                seen.add(index)
-                first, *others = self._successors(index) or [-1]
-                todo += others
-                index = first
-            if index >= len(self.code):
-                raise AssemblyError("the code runs past the end of the text without s_endpgm.")
-        return seen
-
-    def _leaders(self, reachable: set[int]) -> set[int]:
-        leaders = {self.entry}
-        for index in reachable:
-            flow = self.code[index].opcode.traits.get("flow")
-            if flow:
-                leaders.update(self._successors(index))
-        return leaders & reachable
+    def leaders(self, reachable: set[int]) -> set[int]:
+        """Instructions at which blocks of host code start."""
+        return self.flow.leaders(reachable)
 
     # emission
     def _block(self, leader: int, reachable: set[int]) -> None:
@@ -165,7 +129,7 @@ class Translator:
             ) from error
 
     def _jump(self) -> tuple[ir.Block, bool]:
-        target = self._target(self.code[self.index])
+        target = self.flow.target(self.code[self.index])
         return self.blocks[target], target <= self.index
 
     def _jump_indirect(self, address: ir.Value) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pipedsl.checker.events import OVERWRITTEN_EARLY, READ_EARLY
 from pipedsl.core.arch import Arch
 from pipedsl.isa.counters import queue_names, queues, wait_limits
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Reg
 from pipedsl.sim.checked.layout import register_index
+from pipedsl.sim.flow import Flow
 from pipedsl.sim.layout import WaveLayout
 
 
@@ -55,6 +57,42 @@ def facts(ins: Instruction, arch: Arch, wave: WaveLayout) -> Facts:
     return Facts(on, written if on else 0, read, 0 if on else written, proves)
 
 
+def flow_facts(flow: Flow, arch: Arch, wave: WaveLayout) -> dict[int, Facts]:
+    """The facts of all instructions that a run may come to."""
+    code = flow.program.instructions
+    return {index: facts(code[index], arch, wave) for index in flow.reachable()}
+
+
+def uses_of(f: Facts, pending: int) -> list[tuple[int, int, int]]:
+    """(first, count, kind) of the pending registers that an instruction reads or overwrites."""
+    read = f.read & pending
+    overwritten = f.written & pending & ~read
+    return [
+        (first, count, kind)
+        for mask, kind in ((read, READ_EARLY), (overwritten, OVERWRITTEN_EARLY))
+        for first, count in runs(mask)
+    ]
+
+
+def uses_in(
+    flow: Flow, arch: Arch, wave: WaveLayout
+) -> dict[int, list[tuple[int, int, int]]]:
+    """As `uses_of`, for all instructions that a run may come to."""
+    known = flow_facts(flow, arch, wave)
+    pending = pending_registers(flow, known)
+    return {index: uses_of(f, pending.at(index)) for index, f in known.items()}
+
+
+def runs(mask: int) -> Iterator[tuple[int, int]]:
+    """(first, count) of the runs of set bits."""
+    while mask:
+        first = (mask & -mask).bit_length() - 1
+        rest = mask >> first
+        count = (~rest & (rest + 1)).bit_length() - 1
+        yield first, count
+        mask &= ~(((1 << count) - 1) << first)
+
+
 def _mask(registers: list[Reg], wave: WaveLayout) -> int:
     mask = 0
     for reg in registers:
@@ -73,17 +111,15 @@ class Pending:
         return self.before.get(index, 0)
 
 
-def pending_registers(
-    entry: int, facts_of: Mapping[int, Facts], successors: Callable[[int], list[int]]
-) -> Pending:
-    """Forward dataflow from `entry`: loads add registers, waits for 0 and checked uses remove them."""
+def pending_registers(flow: Flow, facts_of: Mapping[int, Facts]) -> Pending:
+    """Forward dataflow: loads add registers, waits for 0 and checked uses remove them."""
     count = 1 + max((q for f in facts_of.values() for q in f.queues), default=0)
-    states: dict[int, tuple[int, ...]] = {entry: (0,) * count}
-    todo = [entry]
+    states: dict[int, tuple[int, ...]] = {flow.entry: (0,) * count}
+    todo = [flow.entry]
     while todo:
         index = todo.pop()
         after = _transfer(states[index], facts_of[index])
-        for following in successors(index):
+        for following in flow.successors(index):
             if following not in facts_of:
                 continue
             known = states.get(following)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -13,7 +13,7 @@ from pipedsl.sim import layout as at
 from pipedsl.sim.builder import I8, I32, I64, PTR, micro_symbol
 from pipedsl.sim.checked import layout as c
 from pipedsl.sim.checked.access import memory_access
-from pipedsl.sim.checked.dataflow import Facts, Pending
+from pipedsl.sim.checked.dataflow import Facts, Pending, runs, uses_of
 from pipedsl.sim.checked.defer import Call, Plan, define_thunk
 from pipedsl.sim.checked.wait import NO_LIMIT
 from pipedsl.sim.machine import Machine
@@ -49,14 +49,12 @@ class CheckedMachine(Machine):
         self._index, self._calls = index, []
         self._offsets = {id(self.wave): (self.wave, 0)}
         possible, f = self.pending.at(index), self.facts[index]
-        read = f.read & possible
-        runs = [(run, c.READ_EARLY) for run in _runs(read)]
-        runs += [(run, c.OVERWRITTEN_EARLY) for run in _runs(f.written & possible & ~read)]
-        if not runs:
+        uses = uses_of(f, possible)
+        if not uses:
             return
         record = self.load(self.at(at.CHECKED_WAVE), PTR, 8)
         notes: ir.Value = I32(0)
-        for (first, count), _ in runs:
+        for first, count, _ in uses:
             for register in range(first, first + count):
                 place = self.irb.gep(record, [I64(c.PENDING + 4 * register)], source_etype=I8)
                 notes = self.irb.or_(notes, self.load(place, I32))
@@ -64,7 +62,7 @@ class CheckedMachine(Machine):
         go_on = self.function.append_basic_block("untouched")
         self.irb.cbranch(self.irb.icmp_unsigned("!=", notes, I32(0)), touched, go_on)
         self.irb.position_at_end(touched)
-        for (first, count), kind in runs:
+        for first, count, kind in uses:
             self._service("checked_touch", *map(I32, (first, count, index, kind, c.NO_QUEUE)))
         self.irb.branch(go_on)
         self.irb.position_at_end(go_on)
@@ -152,7 +150,7 @@ class CheckedMachine(Machine):
         f = self.facts[self._index]
         of_arch = list(queues(self.arch).values())
         first, second = f.queues[0], f.queues[-1]
-        loaded = list(_runs(f.loaded))
+        loaded = list(runs(f.loaded))
         start, count = loaded[0] if loaded else (0, 0)
         recheck = c.NO_RECHECK
         if f.loaded & self.pending.at(self._index):
@@ -170,13 +168,3 @@ class CheckedMachine(Machine):
         table.initializer = ir.Constant(kind, [I32(word) for word in words])
         table.global_constant, table.linkage = True, "internal"
         return table
-
-
-def _runs(mask: int) -> Iterator[tuple[int, int]]:
-    """(first, count) of the runs of set bits."""
-    while mask:
-        first = (mask & -mask).bit_length() - 1
-        rest = mask >> first
-        count = (~rest & (rest + 1)).bit_length() - 1
-        yield first, count
-        mask &= ~(((1 << count) - 1) << first)

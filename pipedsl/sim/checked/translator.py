@@ -6,7 +6,7 @@ from typing import cast
 
 from pipedsl.isa.instruction import Instruction
 from pipedsl.sim.checked import clocks, commit, issue, wait  # noqa: F401  (registers micro-kernels)
-from pipedsl.sim.checked.dataflow import facts, pending_registers
+from pipedsl.sim.checked.dataflow import flow_facts, pending_registers
 from pipedsl.sim.checked.emit import CheckedMachine
 from pipedsl.sim.events.polls import find_comparisons
 from pipedsl.sim.translator import Translation, Translator
@@ -19,10 +19,10 @@ class CheckedTranslator(Translator):
 
     def run(self) -> Translation:
         m = cast(CheckedMachine, self.m)
-        m.facts = {i: facts(self.code[i], m.arch, m.layout) for i in self._reachable()}
+        m.facts = flow_facts(self.flow, m.arch, m.layout)
         comparisons = find_comparisons(self.code, self.program.labels, m.lanes)
         m.polls = frozenset(comparison.load for comparison in comparisons.values())
-        m.pending = pending_registers(self.entry, m.facts, self._successors)
+        m.pending = pending_registers(self.flow, m.facts)
         return super().run()
 
     def translate_one(self, ins: Instruction) -> None:

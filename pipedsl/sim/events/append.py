@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from pipedsl.checker.events import ACCESS
 from pipedsl.sim import layout as at
 from pipedsl.sim.builder import I32, I64, PTR
 from pipedsl.sim.events import layout as e
@@ -18,7 +19,6 @@ def event(k: Micro) -> None:
     kind, site, value = k.args
     place = _room(k)
     _fill(k, place, kind, site)
-    k.store(I32(0), place, e.COUNT, 4)
     k.store(value, place, e.VALUE, 8)
     _advance(k, k.at(place, e.EVENT))
     k.ret(0)
@@ -26,24 +26,35 @@ def event(k: Micro) -> None:
 
 @micro_kernel("event_accesses", lambda: [I32])
 def event_accesses(k: Micro) -> None:
-    """``site``: one event per part of the trace that has lanes; the trace is empty after it."""
+    """``site``: one event per part of the trace that has lanes, one without addresses if none has.
+
+    The trace is empty after it.
+    """
     (site,) = k.args
     irb = k.irb
+    parts = k.variable(I64, 0)
     trace = k.load(PTR, k.group, at.TRACE, 8)
     with k.loop(at.TRACE_PARTS) as index:
         part = k.at(trace, irb.mul(index, I64(at.TRACE_PART)))
         lanes = k.load(I64, part, at.TRACE_LANES, 8)
         with k.when(k.s.ucmp("!=", lanes, 0)):
-            _append_part(k, part, lanes, site)
+            _append_part(k, part, lanes, site, irb.load(parts, typ=I64))
             k.store(I64(0), part, at.TRACE_LANES, 8)
+            irb.store(I64(1), parts)
+    with k.when(k.s.ucmp("==", irb.load(parts, typ=I64), 0)):
+        place = _room(k)
+        _fill(k, place, I32(ACCESS), site)
+        _advance(k, k.at(place, e.EVENT))
     k.ret(0)
 
 
-def _append_part(k: Micro, part: ir.Value, lanes: ir.Value, site: ir.Value) -> None:
+def _append_part(
+    k: Micro, part: ir.Value, lanes: ir.Value, site: ir.Value, continues: ir.Value
+) -> None:
     irb = k.irb
     place = _room(k)
-    _fill(k, place, I32(e.ACCESS), site)
-    k.store(lanes, place, e.LANES, 8)
+    _fill(k, place, I32(ACCESS), site)
+    k.store(continues, place, e.CONTINUES, 8)
     k.store(k.load(I64, part, at.TRACE_WIDTH, 8), place, e.WIDTH, 8)
     end = k.variable(PTR, None)
     irb.store(k.at(place, e.EVENT), end)
@@ -76,6 +87,9 @@ def _fill(k: Micro, place: ir.Value, kind: ir.Value, site: ir.Value) -> None:
     k.store(kind, place, e.KIND, 4)
     k.store(k.load(I32, k.wave, at.WAVE_INDEX, 4), place, e.WAVE, 4)
     k.store(site, place, e.SITE, 4)
+    k.store(I32(0), place, e.COUNT, 4)
+    for offset in (e.CONTINUES, e.WIDTH, e.VALUE):
+        k.store(I64(0), place, offset, 8)
 
 
 def _room(k: Micro) -> ir.Value:

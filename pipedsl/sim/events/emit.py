@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from llvmlite import ir
 
+from pipedsl.checker.events import ARRIVE, COMPARE, END, LEAVE, USE, WAIT
 from pipedsl.isa.counters import wait_limits
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Operand, Reg
 from pipedsl.sim import layout as at
 from pipedsl.sim.builder import I32, I64
+from pipedsl.sim.checked.dataflow import uses_in
 from pipedsl.sim.events import append as _append  # noqa: F401  (registers micro-kernels)
-from pipedsl.sim.events import layout as e
 from pipedsl.sim.events.polls import Comparison, find_comparisons
 from pipedsl.sim.machine import Machine
 from pipedsl.sim.translator import Translation, Translator
@@ -38,16 +39,16 @@ class EventMachine(Machine):
             super().micro(("event_accesses",), I32(self.index))
             return
         if key == ("barrier_signal",):
-            self.event(e.ARRIVE)
+            self.event(ARRIVE)
         super().micro(key, *args)
 
     def suspend(self, status: int) -> None:
         super().suspend(status)
         if status == at.AT_BARRIER:
-            self.event(e.LEAVE)
+            self.event(LEAVE)
 
     def leave(self, status: int) -> None:
-        self.event(e.END)
+        self.event(END)
         super().leave(status)
 
     def event(self, kind: int, value: ir.Value | None = None) -> None:
@@ -62,7 +63,7 @@ class EventMachine(Machine):
         value = self._first_lane(operand, comparison.bits)
         if comparison.bits < 64:
             value = self.irb.sext(value, I64) if signed else self.irb.zext(value, I64)
-        self.event(e.COMPARE, value)
+        self.event(COMPARE, value)
 
     def _first_lane(self, operand: Operand, bits: int) -> ir.Value:
         """The operand in the first active lane; in lane 0 if none is active."""
@@ -80,8 +81,10 @@ class EventTranslator(Translator):
 
     machine = EventMachine
     comparisons: Mapping[int, Comparison]
+    uses: Mapping[int, Sequence[tuple[int, int, int]]]
 
     def run(self) -> Translation:
+        self.uses = uses_in(self.flow, self.m.arch, self.m.layout)
         self.comparisons = find_comparisons(self.code, self.program.labels, self.m.lanes)
         return super().run()
 
@@ -91,6 +94,8 @@ class EventTranslator(Translator):
         found = self.comparisons.get(self.index)
         if found is not None:
             m.compared(found, ins)
+        if self.uses[self.index]:
+            m.event(USE)
         if wait_limits(ins, m.arch):
-            m.event(e.WAIT)
+            m.event(WAIT)
         super().translate_one(ins)

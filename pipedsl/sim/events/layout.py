@@ -1,4 +1,4 @@
-"""How events lie in the buffer that a run fills: shared by the code that writes and reads them."""
+"""How events lie in the buffer that a run fills (see `pipedsl.checker.events`), in bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ KIND = 0  # i32
 WAVE = 4  # i32, number in the workgroup
 SITE = 8  # i32, instruction
 COUNT = 12  # i32, addresses
-LANES = 16  # one bit per lane, i64
+CONTINUES = 16  # i64, 1 for a further access of the same instruction
 WIDTH = 24  # bytes of one lane's access, i32
 SPACE = 28  # i32
 VALUE = 32  # i64: what an LDS access of up to 8 bytes left at its first address; a compared value
 EVENT = 40
 LARGEST = EVENT + 64 * 8
-
-ACCESS, WAIT, ARRIVE, LEAVE, END, COMPARE = range(6)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipedsl.checker.words import holds
+from pipedsl.checker.events import RELATIONS, holds
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Reg
 
@@ -45,7 +45,7 @@ class Comparison:
         """What would change the outcome for the present `word`, e.g. ``">= 3"``."""
         flipped = {"eq": "!=", "ne": "==", "gt": "<=", "ge": "<", "lt": ">=", "le": ">"}
         same = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-        table = flipped if holds(self.relation, word, other) else same
+        table = flipped if holds(RELATIONS.index(self.relation), word, other) else same
         return f"{table[self.relation]} {other}"
 
 

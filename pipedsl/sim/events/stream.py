@@ -3,47 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from pipedsl.checker.events import HEAD
 from pipedsl.sim import layout as at
 from pipedsl.sim.events import layout as e
 from pipedsl.sim.group import Group
 from pipedsl.sim.shape import aligned
 
 _BYTES = 1 << 20
+_LOW = 0xFFFFFFFF
 _DRAIN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-
-
-class Event(NamedTuple):
-    """One event of a run.
-
-    Attributes
-    ----------
-    kind : int
-        As in `layout`.
-    wave : int
-        Number in the workgroup.
-    site : int
-        Instruction.
-    space, width : int
-        Of an access: ``TRACE_LDS`` or ``TRACE_GLOBAL`` of `pipedsl.sim.layout`, bytes per lane.
-    value : int
-        Of an LDS access of 4 or 8 bytes, what it left at its first address; of a comparison, the
-        other side (int64).
-    addresses : numpy.ndarray
-        int64, one per active lane, lowest first.
-    """
-
-    kind: int
-    wave: int
-    site: int
-    space: int
-    width: int
-    value: int
-    addresses: np.ndarray
 
 
 class EventStream:
@@ -54,10 +27,11 @@ class EventStream:
     group : Group
         Prepared to run code of `EventTranslator`.
     consume : callable
-        Called with each `Event`, in order.
+        Called with the words of the next events (see `pipedsl.checker.events`), which change when
+        it has returned.
     """
 
-    def __init__(self, group: Group, consume: Callable[[Event], None]) -> None:
+    def __init__(self, group: Group, consume: Callable[[np.ndarray], None]) -> None:
         self._consume = consume
         self._error: BaseException | None = None
         self._buffer = aligned(_BYTES)
@@ -96,14 +70,49 @@ class EventStream:
         return 0
 
     def _hand_on(self) -> None:
-        place, end = e.HEADER, int(self._header[e.NEXT // 8]) - self._start
-        i32, i64 = self._buffer.view(np.int32), self._buffer.view(np.int64)
+        end = int(self._header[e.NEXT // 8]) - self._start
         self._header[e.NEXT // 8] = self._start + e.HEADER
-        consume = self._consume
-        while place < end:
-            kind, wave, site, count = i32[place // 4 : place // 4 + 4].tolist()
-            width, space = i32[(place + e.WIDTH) // 4 : (place + e.SPACE) // 4 + 1].tolist()
-            first = (place + e.EVENT) // 8
-            addresses = i64[first : first + count].copy()
-            consume(Event(kind, wave, site, space, width, int(i64[first - 1]), addresses))
-            place += e.EVENT + 8 * count
+        self._consume(self._buffer.view(np.int64)[e.HEADER // 8 : end // 8])
+
+
+class Event(NamedTuple):
+    """One event of a run.
+
+    Attributes
+    ----------
+    kind : int
+        As in `pipedsl.checker.events`.
+    wave : int
+        Number in the workgroup.
+    site : int
+        Instruction.
+    space, width : int
+        Of an access: ``TRACE_LDS`` or ``TRACE_GLOBAL`` of `pipedsl.sim.layout`, bytes per lane.
+    value : int
+        Of an LDS access of 4 or 8 bytes, what it left at its first address; of a comparison, the
+        other side (int64).
+    addresses : numpy.ndarray
+        int64, one per active lane, lowest first.
+    """
+
+    kind: int
+    wave: int
+    site: int
+    space: int
+    width: int
+    value: int
+    addresses: np.ndarray
+
+
+def decode(words: np.ndarray) -> Iterator[Event]:
+    """The events in an array of words."""
+    place = 0
+    while place < len(words):
+        kind, site, _, extent, value = words[place : place + HEAD].tolist()
+        place += HEAD
+        count = site >> 32
+        addresses = words[place : place + count].copy()
+        place += count
+        yield Event(
+            kind & _LOW, kind >> 32, site & _LOW, extent >> 32, extent & _LOW, value, addresses
+        )  # fmt: skip

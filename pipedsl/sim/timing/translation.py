@@ -68,8 +68,8 @@ class TimedTranslator(Translator):
         self.m.blocks = self.blocks
         self.m.following = lambda: self.blocks[self.index + 1]  # type: ignore[method-assign]
 
-    def _leaders(self, reachable: set[int]) -> set[int]:
-        leaders = super()._leaders(reachable)
+    def leaders(self, reachable: set[int]) -> set[int]:
+        leaders = super().leaders(reachable)
         for index in reachable:
             unit = self.code[index].opcode.unit
             if unit in _ACCESSES:
@@ -88,18 +88,18 @@ class TimedTranslator(Translator):
 
     def reached(self) -> list[int]:
         """Instructions that can run, in the order of the text."""
-        return sorted(self._reachable())
+        return sorted(self.flow.reachable())
 
     def ends(self) -> list[int]:
         """Instructions that end a segment."""
-        reachable = self._reachable()
-        leaders = self._leaders(reachable)
+        reachable = self.flow.reachable()
+        leaders = self.leaders(reachable)
         return [i for i in sorted(reachable) if i + 1 in leaders or self._flow(i)]
 
     def targets(self) -> dict[int, int]:
         """Branch to the instruction it jumps to."""
         direct = (i for i in self.reached() if self._flow(i) in ("jump", "branch"))
-        return {index: self._target(self.code[index]) for index in direct}
+        return {index: self.flow.target(self.code[index]) for index in direct}
 
     def _flow(self, index: int) -> str | None:
         return self.code[index].opcode.traits.get("flow")

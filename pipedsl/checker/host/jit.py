@@ -6,25 +6,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from pipedsl.core.cache import content_key
 from pipedsl.core.config import config
 
+_PACKAGE = Path(__file__).parent.parent
 _FINGERPRINT = content_key(
-    *(path.read_text() for path in sorted(Path(__file__).parent.parent.rglob("*.py")))
+    numba.__version__,
+    *(
+        f"{path.relative_to(_PACKAGE)}\n{path.read_text()}"
+        for path in sorted(_PACKAGE.rglob("*.py"))
+    ),
 )
 
 
 class _Locator(_CacheLocator):
-    """Keeps machine code in the cache directory; stale when any module of this package differs."""
+    """Keeps machine code in the cache directory, in a place for this text of the detector."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         self._line = py_func.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
-        return str(config.cache_dir / "checker")
+        return str(config.cache_dir / "checker" / _FINGERPRINT[:16])
 
     def get_source_stamp(self) -> str:
         return _FINGERPRINT

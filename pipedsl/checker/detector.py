@@ -125,6 +125,13 @@ class Violation(NamedTuple):
     limit: int
 
 
+class Snapshot(NamedTuple):
+    """What a detector knows at one moment."""
+
+    state: State
+    groups: dict[int, GroupState]
+
+
 class Detector:
     """Finds accesses that nothing orders, uses of what is not complete, and misused rings.
 
@@ -173,6 +180,41 @@ class Detector:
     def forget(self, group: int) -> None:
         """The workgroup has ended."""
         self._groups.pop(group, None)
+
+    def save(self) -> Snapshot:
+        """What is known now."""
+        return Snapshot(self._state.copy(), {n: g.copy() for n, g in self._groups.items()})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Know what was known at a moment; what was found since then stays."""
+        now, state = self._state, snapshot.state.copy()
+        for counter in (st.N_CONFLICTS, st.N_VIOLATIONS):
+            state.numbers[counter] = now.numbers[counter]
+        self._state = replace(
+            state, conflicts=now.conflicts, violations=now.violations, roles=now.roles
+        )
+        self._groups = {number: group.copy() for number, group in snapshot.groups.items()}
+
+    def knowledge(self) -> list[np.ndarray]:
+        """All that decides what the next events show, where there is one workgroup.
+
+        What every wave knows tells nobody anything, so what a word told of it is left out.
+        """
+        state, used = self._state, int(self._state.numbers[st.N_PAGES])
+        common = state.known.min(axis=0)
+        found = [
+            *(array[:used] for array in (state.writes, state.readers)),
+            state.known, state.issued, state.counted, state.pending, state.positions, state.sites,
+            state.barriers, state.arrived, state.reads, state.held, state.page_keys,
+        ]  # fmt: skip
+        for words in (state.words, *(group.words for group in self._groups.values())):
+            rows = int(words.used[0])
+            told = np.maximum(words.known[:rows], common)
+            found += [words.changed, words.values, words.flags, words.initial, told]
+        for group in self._groups.values():
+            found += [group.writes, group.readers, group.counters, group.filled, group.wrote]
+            found += [group.in_use, group.loaded]
+        return found
 
     def role(self, wave: int) -> str:
         """What a wave does at rings: ``"producer"``, ``"consumer"`` or nothing."""
@@ -263,15 +305,20 @@ def _consume(words: np.ndarray, place: int, group: int, p: Program, s: State, g:
 def _room(words: np.ndarray, place: int, site: int, p: Program, s: State, g: GroupState) -> int:
     """What the tables need before they can take an access."""
     count, space = words[place + 1] >> 32, words[place + 3] >> 32
-    bits = words[place + 3] & 0xFFFFFFFF
+    width = words[place + 3] & 0xFFFFFFFF
+    bits, pages, last = width, 0, -1
     for index in range(count):
-        bits |= words[place + HEAD + index]
+        address = words[place + HEAD + index]
+        bits |= address
+        for page in range(address >> st.PAGE, (address + width - 1 >> st.PAGE) + 1):
+            pages += page != last
+            last = page
     unit = s.numbers[st.N_UNIT] if space else s.numbers[st.N_LDS_UNIT]
     if bits & (1 << unit) - 1:
         return st.FINER_GLOBAL if space else st.FINER_LDS
     if space == LDS:
         return st.RUNNING if g.words.used[0] < len(g.words.changed) else st.MORE_LDS_WORDS
-    if s.numbers[st.N_PAGES] + 2 * count > len(s.writes):
+    if s.numbers[st.N_PAGES] + pages > len(s.writes):
         return st.MORE_PAGES
     signals = p.access[site, space] & ATOMIC != 0 or p.publishes[space] != 0
     if signals and len(s.beyond) == 1 and len(s.arrived) > p.waves:

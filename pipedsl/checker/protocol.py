@@ -58,7 +58,7 @@ def _ring(
                         _violation(332, ring, wave, site, counter, 0, 0, 0, p, s)
                     g.counters[ring, counter] = 0
     if last < 0:
-        if s.used_by[ring, site]:
+        if s.used_by[ring, site] >> 2 * local & 3:
             _violation(360, ring, wave, site, 0, words[place + HEAD], 0, 0, p, s)
         return False
     if bits & ATOMIC:
@@ -113,8 +113,9 @@ def _use(
     ring: int, wave: int, site: int, counter: int, p: Program, s: State, g: GroupState
 ) -> None:
     kind = counter // _stages(ring, p)
-    s.used_by[ring, site] |= 1 << kind
-    if s.used_by[ring, site] == 3:
+    local = wave % p.waves
+    s.used_by[ring, site] |= 1 << 2 * local + kind
+    if s.used_by[ring, site] >> 2 * local & 3 == 3:
         _violation(360, ring, wave, site, counter, -1, 0, 0, p, s)
     if g.counters[ring, counter] < 0:
         _violation(331, ring, wave, site, counter, 0, 0, 0, p, s)

@@ -30,6 +30,8 @@ class Report:
         Wave instructions of all runs.
     drawing : tuple of str
         For a deadlock, who waits for whom.
+    explored : str
+        What an exploration covered; empty without one.
     """
 
     kernel: str
@@ -38,18 +40,22 @@ class Report:
     runs: int
     instructions: int
     drawing: tuple[str, ...] = ()
+    explored: str = ""
 
     def __bool__(self) -> bool:
         return not self.findings
 
     def __str__(self) -> str:
-        head = f"{self.kernel} on {self.arch}: {self._verdict()} in {self.runs} runs"
-        parts = [head, *map(str, self.findings)]
+        parts = [self._head(), *map(str, self.findings)]
         return "\n".join([*parts, *(f"  {line}" for line in self.drawing)])
 
     def __repr__(self) -> str:
         codes = ", ".join(finding.code for finding in self.findings)
         return f"<Report {self.kernel} on {self.arch}: {codes or 'clean'}>"
+
+    def _head(self) -> str:
+        covered = f" and {self.explored}" if self.explored else ""
+        return f"{self.kernel} on {self.arch}: {self._verdict()} in {self.runs} runs{covered}"
 
     def _verdict(self) -> str:
         count = len(self.findings)
@@ -58,11 +64,10 @@ class Report:
     def _repr_html_(self) -> str:
         rows = "".join(_row(finding) for finding in self.findings)
         drawing = f"<pre>{escape(chr(10).join(self.drawing))}</pre>" if self.drawing else ""
-        head = f"{self.kernel} on {self.arch}: {self._verdict()} in {self.runs} runs"
         table = (
             f"<table><tr><th>code</th><th>finding</th><th>where</th><th>fix</th></tr>{rows}</table>"
         )
-        return f"<div><b>{escape(head)}</b>{table if rows else ''}{drawing}</div>"
+        return f"<div><b>{escape(self._head())}</b>{table if rows else ''}{drawing}</div>"
 
     def to_json(self) -> str:
         """The report as JSON text."""
@@ -74,6 +79,7 @@ class Report:
                 "instructions": self.instructions,
                 "findings": [_record(finding) for finding in self.findings],
                 "drawing": list(self.drawing),
+                "explored": self.explored,
             },
             indent=2,
         )
@@ -107,6 +113,7 @@ class Collector:
         self._arch = arch
         self._found: dict[tuple[object, ...], Finding] = {}
         self._drawing: tuple[str, ...] = ()
+        self._explored = ""
         self._runs = 0
         self._instructions = 0
 
@@ -116,9 +123,19 @@ class Collector:
         """What one run showed."""
         self._runs += 1
         self._instructions += instructions
+        self._keep(findings, () if error is None else (error,))
+
+    def add_explored(
+        self, findings: Iterable[Finding], errors: Iterable[SimulationError], covered: str
+    ) -> None:
+        """What an exploration showed."""
+        self._explored = covered
+        self._keep(findings, errors)
+
+    def _keep(self, findings: Iterable[Finding], errors: Iterable[SimulationError]) -> None:
         for finding in findings:
             self._found.setdefault(identity(finding), finding)
-        if error is not None:
+        for error in errors:
             stopped = _stopped(error, self._kernel)
             self._found.setdefault((stopped.code, error.where, ""), stopped)
             if isinstance(error, DeadlockError):
@@ -128,7 +145,7 @@ class Collector:
         """All that was found."""
         return Report(
             self._kernel, self._arch, tuple(self._found.values()), self._runs, self._instructions,
-            self._drawing,
+            self._drawing, self._explored,
         )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ LOG = 1024  # operations of a wave whose position in their queue is remembered
 PENDING_LOADS = 8  # loads of words per wave that wait for a comparison
 CHANGES = 16  # changes of a word that are remembered one by one
 PAGE = 12  # log2 of the bytes of a page of global memory
+_PAGES = 8  # for which there is room at first
 READERS = 2  # waves that are remembered as readers of a byte of global memory
 REPORTS = 256  # conflicts, and violations, that are kept
 
@@ -97,7 +98,7 @@ class State(Tables):
     words: Words
     conflicts: np.ndarray  # (REPORTS, 9)
     violations: np.ndarray  # (REPORTS, 9)
-    used_by: np.ndarray  # (rings, sites): bit per kind of counter
+    used_by: np.ndarray  # (rings, sites): two bits per wave of a workgroup, for kinds of counter
     numbers: np.ndarray  # see N_ below
     scratch: np.ndarray  # an entry per place of a byte's readers
 
@@ -204,8 +205,9 @@ def new_state(program: Program, groups: int, registers: int) -> State:
         np.zeros(total, np.int64), np.zeros(total, np.int64),
         np.zeros((total, PENDING_LOADS, 4), np.int64),
         np.zeros((total, PENDING_LOADS, 9), np.int64),
-        np.full(1 << 10, -1, np.int64), np.zeros(1 << 10, np.int64),
-        np.zeros((256, 1 << PAGE - 2), np.int64), np.zeros((256, 1 << PAGE - 2, READERS), np.int64),
+        np.full(4 * _PAGES, -1, np.int64), np.zeros(4 * _PAGES, np.int64),
+        np.zeros((_PAGES, 1 << PAGE - 2), np.int64),
+        np.zeros((_PAGES, 1 << PAGE - 2, READERS), np.int64),
         new_words(64, waves), np.zeros((REPORTS, 9), np.int64), np.zeros((REPORTS, 9), np.int64),
         np.zeros((len(program.rings), sites), np.int64), np.array([0, 0, 0, 0, 2, 2, -1, 0]),
         np.zeros(max(waves, READERS) + 4, np.int64),

@@ -14,7 +14,14 @@ from pipedsl.runtime import get_device
 from pipedsl.sim.check import check_kernel
 
 
-def check(launch: Launcher, /, *args: Any, seeds: int | Sequence[int] = 4, **named: Any) -> Report:
+def check(
+    launch: Launcher,
+    /,
+    *args: Any,
+    seeds: int | Sequence[int] = 4,
+    explore: str | int | None = None,
+    **named: Any,
+) -> Report:
     """Run a launch in the simulator and report missing waits, races, protocol errors, deadlocks.
 
     The runs are made for the current device's arch, on copies of the arguments: arrays stay as they
@@ -28,6 +35,10 @@ def check(launch: Launcher, /, *args: Any, seeds: int | Sequence[int] = 4, **nam
         As for the launch.
     seeds : int or sequence of int
         Interleavings to run: how many, or which.
+    explore : "exhaustive" or int, optional
+        Also drive the first workgroup, one synchronisation operation at a time: through every
+        interleaving that can matter, which is for a few waves, stages and laps; or through so many
+        that a fair scheduler hardly makes.
 
     Returns
     -------
@@ -47,11 +58,21 @@ def check(launch: Launcher, /, *args: Any, seeds: int | Sequence[int] = 4, **nam
             fix="write pipedsl.check(kernel[grid, block], *args).",
             where=caller(),
         )
+    if not (explore in (None, "exhaustive") or _is_count(explore)):
+        raise LaunchError(
+            f"explore is {explore!r}.",
+            fix='use explore="exhaustive" or a number of interleavings.',
+            where=caller(),
+        )
     chosen = range(seeds) if isinstance(seeds, int) else seeds
     geometry = launch.geometry
     arguments, compiled = launch.compile(args, named, get_device().arch)
     rehearsal = Rehearsal(compiled.image, geometry, arguments)
     return check_kernel(
         rehearsal.kernel, geometry.grid, geometry.block, rehearsal.prepare, list(chosen),
-        lds_bytes=geometry.lds_bytes, sources=compiled.image.sources,
+        lds_bytes=geometry.lds_bytes, sources=compiled.image.sources, explore=explore,
     )  # fmt: skip
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0

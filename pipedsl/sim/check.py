@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pipedsl.checker.report import Collector, Report
+from pipedsl.core.config import config
 from pipedsl.core.errors import SimulationError
+from pipedsl.sim.explore.rare import run_rare
+from pipedsl.sim.explore.search import Explored, Search
+from pipedsl.sim.explore.stepper import Stepper
 from pipedsl.sim.launch import Launch
 from pipedsl.sim.memory import Memory
 from pipedsl.sim.module import Kernel
 from pipedsl.sim.observed import observe
 from pipedsl.sim.shape import GroupShape
+
+_STATES = 100_000  # after which an exploration gives up
 
 Prepare = Callable[[], tuple[Memory, bytes]]
 """Makes fresh memory, and the kernel arguments that point into it."""
@@ -25,6 +31,7 @@ def check_kernel(
     *,
     lds_bytes: int = 0,
     sources: Mapping[str, str] | None = None,
+    explore: str | int | None = None,
 ) -> Report:
     """Run with every seed twice: in checked mode, and observed by the race and protocol checker.
 
@@ -38,6 +45,9 @@ def check_kernel(
         Of the interleavings; 0 takes turns.
     lds_bytes : int
     sources : mapping of str to str, optional
+    explore : "exhaustive" or int, optional
+        Also drive the first workgroup through every interleaving of its synchronisation operations,
+        or through so many rare ones.
     """
     collector = Collector(kernel.name, kernel.arch.name)
     for seed in seeds:
@@ -54,4 +64,17 @@ def check_kernel(
         shape = GroupShape(kernel, block, lds_bytes)
         seen = observe(Launch(shape, memory, grid, kernarg, sources or {}), seed=seed)
         collector.add(seen.findings, seen.error, seen.instructions)
+    if explore is not None:
+        memory, kernarg = prepare()
+        shape = GroupShape(kernel, block, lds_bytes)
+        covered = _explore(Launch(shape, memory, grid, kernarg, sources or {}), explore)
+        collector.add_explored(covered.findings, covered.errors, str(covered))
     return collector.report()
+
+
+def _explore(launch: Launch, how: str | int) -> Explored:
+    stepper = Stepper(launch, config.step_budget)
+    try:
+        return run_rare(stepper, how) if isinstance(how, int) else Search(stepper, _STATES).run()
+    finally:
+        stepper.close()

@@ -138,6 +138,23 @@ class Group:
         """Number of the place where a wave goes on."""
         return int(self.wave_header(index)[at.PC : at.PC + 4].view(np.int32)[0])
 
+    def can_run(self, index: int) -> bool:
+        """Whether a wave has not ended and is not at a closed barrier."""
+        status = self.status(index)
+        header = self.wave_header(index)
+        target = header[at.BARRIER_TARGET : at.BARRIER_TARGET + 4].view(np.int32)[0]
+        opened = self._i32[at.BARRIER_PHASE // 4] - target >= 0
+        return status == at.READY or (status == at.AT_BARRIER and bool(opened))
+
+    def wave_pointer(self, index: int) -> int:
+        """Host address of a wave's record."""
+        return self.pointer + at.GROUP_HEADER + index * self.shape.wave.bytes
+
+    def take_steps(self) -> int:
+        """Wave instructions executed since this was last asked."""
+        steps, self._i64[at.STEPS // 8] = self.steps, 0
+        return steps
+
     def runnable(self) -> set[int]:
         """Waves that have not ended and are not at a barrier."""
         return {w for w in range(self.shape.waves) if self.status(w) == at.READY}

@@ -142,6 +142,11 @@ class Memory:
         start = address - found.address
         return found.array[start : start + nbytes]
 
+    def writable(self) -> list[Allocation]:
+        """The allocations that kernels may write, in the order of their addresses."""
+        with self._lock:
+            return [self._allocations[a] for a in sorted(self._allocations) if self._allocations[a].writable]
+
     def find(self, address: int) -> Allocation | None:
         """The allocation whose range of addresses holds `address`, even past its end."""
         slot = address // _SPAN

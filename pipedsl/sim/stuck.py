@@ -25,6 +25,7 @@ from pipedsl.sim.events.polls import find_comparisons
 from pipedsl.sim.events.stream import Event, EventStream, decode
 from pipedsl.sim.group import Group
 from pipedsl.sim.launch import Launch
+from pipedsl.sim.loaded import Code
 
 _ROUNDS = 16  # turns of every wave in which its state must come back
 Enter = Callable[[int, None], int]
@@ -74,6 +75,15 @@ def probe(group: Group, enter: Enter, quiet_rounds: int = 0) -> tuple[bool, int]
 class Observation:
     """A workgroup that seems stuck, and what it does in some more turns.
 
+    Parameters
+    ----------
+    group : Group
+    launch : Launch
+    code : Code
+        What `group` has been running.
+    translator : type
+        Whose code, with the same places to resume, tells events.
+
     Attributes
     ----------
     proven : bool
@@ -82,9 +92,17 @@ class Observation:
         Of the last run, as in `layout`.
     """
 
-    def __init__(self, group: Group, launch: Launch) -> None:
+    def __init__(
+        self,
+        group: Group,
+        launch: Launch,
+        code: Code | None = None,
+        translator: type[EventTranslator] = EventTranslator,
+    ) -> None:
         self.group = group
         self.launch = launch
+        self._code = launch.code if code is None else code
+        self._translator = translator
         self.kernel = launch.kernel
         self._events: list[Event] = []
         self.proven = False
@@ -95,7 +113,7 @@ class Observation:
         group = self.group
         enter = _RUN(micro.address(micro.micro_key("run_group")))
         stream = EventStream(group, lambda words: self._events.extend(decode(words)))
-        group.set_entry(self.kernel.code(EventTranslator).address)
+        group.set_entry(self.kernel.code(self._translator).address)
         try:
             came_back, self.outcome = probe(group, enter)
             stream.drain()
@@ -129,7 +147,7 @@ class Observation:
 
     def _wait(self, wave: int) -> Wait:
         status = self.group.status(wave)
-        line = self.launch.code.resume[self.group.resume_point(wave)]
+        line = self._code.resume[self.group.resume_point(wave)]
         if status == at.DONE:
             return Wait(wave, "ended")
         if status == at.AT_BARRIER:

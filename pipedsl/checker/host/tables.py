@@ -8,8 +8,8 @@ where it is used.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
@@ -25,6 +25,7 @@ from numba.np.numpy_support import from_dtype
 from pipedsl.core.cache import content_key
 
 _I64 = ir.IntType(64)
+_T = TypeVar("_T", bound="Tables")
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Tables:
 
     @cached_property
     def _numba_type_(self) -> TablesType:
-        return TablesType(
-            type(self).__name__, tuple((field.name, _kind(value)) for field, value in self._items())
+        return _type_of(
+            type(self).__name__, tuple((field.name, _mark(value)) for field, value in self._items())
         )
 
     @cached_property
@@ -53,17 +54,48 @@ class Tables:
         """Of the words that describe the group; valid as long as the group lives."""
         return self._words.ctypes.data
 
+    def copy(self: _T) -> _T:
+        """The same contents in arrays of its own."""
+        return type(self)(
+            *(value if isinstance(value, int) else value.copy() for _, value in self._items())
+        )
+
+    def arrays(self) -> list[np.ndarray]:
+        """All arrays, those of inner groups included."""
+        found: list[np.ndarray] = []
+        for _, value in self._items():
+            if isinstance(value, Tables):
+                found += value.arrays()
+            elif isinstance(value, np.ndarray):
+                found.append(value)
+        return found
+
     def _items(self) -> list[tuple[Any, Any]]:
         return [(field, getattr(self, field.name)) for field in fields(self)]
 
 
-def _kind(value: Any) -> types.Type:
+def _mark(value: Any) -> Any:
+    """What decides the type of an attribute."""
     if isinstance(value, Tables):
         return value._numba_type_
     if isinstance(value, np.ndarray):
         assert value.flags.c_contiguous
-        return types.Array(from_dtype(value.dtype), value.ndim, "C")
-    return types.int64
+        return value.dtype.char, value.ndim
+    return None
+
+
+@cache
+def _type_of(name: str, marks: tuple[tuple[str, Any], ...]) -> TablesType:
+    return TablesType(name, tuple((attribute, _kind(mark)) for attribute, mark in marks))
+
+
+def _kind(mark: Any) -> types.Type:
+    if isinstance(mark, TablesType):
+        return mark
+    if mark is None:
+        return types.int64
+    char, axes = mark
+    return types.Array(from_dtype(np.dtype(char)), axes, "C")
 
 
 class TablesType(types.Type):

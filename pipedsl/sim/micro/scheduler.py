@@ -10,6 +10,7 @@ from pipedsl.sim.checked.turns import complete_all, count_round, pass_turn
 from pipedsl.sim.micro.registry import Micro, micro_kernel
 
 QUANTUM = 4096  # instructions that a wave may run before another gets the core
+_LONG = 1 << 22  # the same where nothing but synchronisation gives it to another
 
 
 @micro_kernel("run_group", lambda checked=0: [])
@@ -45,10 +46,19 @@ def run_group(k: Micro, checked: int = 0) -> None:
         irb.position_at_end(ready)
         irb.store(I32(1), progressed)
         k.store(irb.trunc(index, I32), group, at.CURRENT)
-        _turn(k, entry, wave, checked)
+        _turn(k, entry, wave, _quantum(k), checked)
         irb.branch(skip)
         irb.position_at_end(skip)
     _verdict(k, progressed, limit, slice_end, round_start)
+
+
+@micro_kernel("run_wave", list)
+def run_wave(k: Micro) -> None:
+    """Run one wave of a group until it gives up the core; `FAULTED` if it fails, else 0."""
+    k.store(k.load(I32, k.wave, at.WAVE_INDEX, 4), k.group, at.CURRENT)
+    entry = k.load(ir.FunctionType(I32, [PTR, PTR]).as_pointer(), k.group, at.ENTRY, 8)
+    _turn(k, entry, k.wave, I64(_LONG), 0)
+    k.ret(0)
 
 
 def _draw(k: Micro) -> ir.Value:
@@ -73,12 +83,18 @@ def _can_run(k: Micro, wave: ir.Value) -> ir.Value:
     return irb.or_(ready, irb.and_(waiting, released))
 
 
-def _turn(k: Micro, entry: ir.Value, wave: ir.Value, checked: int) -> None:
+def _quantum(k: Micro) -> ir.Value:
+    """Instructions of a wave's next turn."""
+    random = _draw(k)
+    drawn = k.irb.add(k.irb.and_(random, I64(511)), I64(1))
+    return k.irb.select(k.irb.icmp_unsigned("==", random, I64(0)), I64(QUANTUM), drawn)
+
+
+def _turn(
+    k: Micro, entry: ir.Value, wave: ir.Value, quantum: ir.Value, checked: int
+) -> None:  # fmt: skip
     """Give one wave the core and account for what it did."""
     irb = k.irb
-    random = _draw(k)
-    drawn = irb.add(irb.and_(random, I64(511)), I64(1))
-    quantum = irb.select(irb.icmp_unsigned("==", random, I64(0)), I64(QUANTUM), drawn)
     k.store(quantum, wave, at.FUEL)
     k.store(I32(at.READY), wave, at.STATUS)
     status = irb.call(entry, [k.group, wave])

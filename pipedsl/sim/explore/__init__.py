@@ -1,0 +1,1 @@
+"""Interleavings of one workgroup, chosen one synchronisation operation at a time."""

@@ -27,7 +27,7 @@ from pipedsl.checker.events import (
 )
 from pipedsl.checker.host.jit import compiled, inlined
 from pipedsl.checker.knowledge import arrive, issue, leave, wait
-from pipedsl.checker.protocol import awaited, rules
+from pipedsl.checker.protocol import awaited, finish, rules
 from pipedsl.checker.shadow import check, entry_of, order, page_row, younger
 from pipedsl.checker.state import (
     GroupState,
@@ -213,7 +213,7 @@ class Detector:
             found += [words.changed, words.values, words.flags, words.initial, told]
         for group in self._groups.values():
             found += [group.writes, group.readers, group.counters, group.filled, group.wrote]
-            found += [group.in_use, group.loaded]
+            found += [group.in_use, group.loaded, group.awaited, group.raised]
         return found
 
     def role(self, wave: int) -> str:
@@ -297,6 +297,7 @@ def _consume(words: np.ndarray, place: int, group: int, p: Program, s: State, g:
             leave(wave, group, s)
         elif kind == END:
             _settle(wave, group, p, s, g)
+            finish(p, s, g)
         place += HEAD + (words[place + 1] >> 32)
     return place
 

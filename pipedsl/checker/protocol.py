@@ -20,6 +20,7 @@ from pipedsl.checker.state import (
 FULL, EMPTY = 0, 1  # kinds of counter
 PRODUCER, CONSUMER = 1, 2  # roles: who raises the full, or the empty counters
 _NEAR_END = 1 << 30  # of a 32-bit counter
+_NEVER = 1 << 31  # arrivals that are asked for when lap 0 of the empty signal is
 
 
 @inlined
@@ -88,6 +89,7 @@ def _arrive(
     before = max(before, 0)
     value = words[place + 4] if single and width == p.rings[ring, 2] else before + 1
     g.counters[ring, counter] = value
+    g.raised[ring, counter] = wave << 32 | site
     if s.roles[wave] == 0:
         s.roles[wave] = PRODUCER + kind
     if kind == FULL:
@@ -151,13 +153,28 @@ def _await(
     elif relation == 2 or relation == 5:
         needed = max(other + 1, 0)
     per_lap = p.rings[ring, 3 + kind]
-    if needed % per_lap:
+    g.awaited[ring, counter] = max(g.awaited[ring, counter], needed)
+    if needed % per_lap or needed >= _NEVER:
         _violation(341, ring, wave, load, counter, needed, per_lap, 0, p, s)
         return
     there = max(g.counters[ring, (counter + stages) % (2 * stages)], 0)
     least = (there // p.rings[ring, 4 - kind] + (kind == FULL)) * per_lap
     if needed < least and (kind == FULL or s.roles[wave] != CONSUMER):
         _violation(340, ring, wave, load, counter, needed, there, least, p, s)
+
+
+@inlined
+def finish(p: Program, s: State, g: GroupState) -> None:
+    """A wave of the workgroup has ended; after the last, no filled slot may be left."""
+    g.ended[0] += 1
+    if g.ended[0] < p.waves:
+        return
+    for ring in range(len(p.rings)):
+        for stage in range(_stages(ring, p)):
+            value = g.counters[ring, stage]
+            if value > 0 and value // p.rings[ring, 3] * p.rings[ring, 3] > g.awaited[ring, stage]:
+                wave, site = g.raised[ring, stage] >> 32, g.raised[ring, stage] & 0xFFFFFFFF
+                _violation(351, ring, wave, site, stage, value, g.awaited[ring, stage], 0, p, s)
 
 
 @inlined

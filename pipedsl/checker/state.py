@@ -116,6 +116,9 @@ class GroupState(Tables):
     words: Words
     counters: np.ndarray  # (rings, counters): value, -1 before it is initialised
     in_use: np.ndarray  # (rings,)
+    awaited: np.ndarray  # (rings, counters): the most that a wave has waited for
+    raised: np.ndarray  # (rings, counters): wave << 32 | site of the last arrival
+    ended: np.ndarray  # (1,): waves
     wrote: np.ndarray  # (waves,): stores since its last signal
     filled: np.ndarray  # (rings, counters): stores behind the signals of this lap
     loaded: np.ndarray  # (waves, PENDING_LOADS, 3): site + 1, ring, counter
@@ -222,7 +225,8 @@ def new_group(program: Program, lds_bytes: int, unit: int) -> GroupState:
     return GroupState(
         np.zeros(places, np.int64), np.zeros((places, waves), np.int64), new_words(64, waves),
         np.full((rings, counters), -1, np.int64), np.zeros(rings, np.int64),
-        np.zeros(waves, np.int64), np.zeros((rings, counters), np.int64),
+        np.zeros((rings, counters), np.int64), np.zeros((rings, counters), np.int64),
+        np.zeros(1, np.int64), np.zeros(waves, np.int64), np.zeros((rings, counters), np.int64),
         np.zeros((waves, PENDING_LOADS, 3), np.int64),
     )  # fmt: skip
 

@@ -59,11 +59,16 @@ _WORDS: dict[str, Callable[[Violation, str, str], tuple[str, str]]] = {
     "C340": _earlier_lap,
     "C341": lambda v, who, counter: (
         f"{who} waits for {v.value} arrivals at {counter}, and {v.other} arrive per lap.",
-        "wait for a multiple of the arrivals per lap.",
+        "wait for a multiple of the arrivals per lap, with phases from 1 for wait_empty() and from "
+        "0 for wait_full().",
     ),
     "C350": lambda v, who, counter: (
         f"{who} raises {counter}, and nothing was written since the last signal.",
         "write the slot before the signal, and put gpu.fence_lds() between.",
+    ),
+    "C351": lambda v, who, counter: (
+        f"{who} raised {counter} to {v.value}, and nobody waited for more than {v.other}.",
+        "let the consumers take as many slots as the producers fill.",
     ),
     "C360": _outside,
     "C370": lambda v, who, counter: (

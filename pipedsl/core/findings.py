@@ -118,11 +118,17 @@ CODES: dict[str, Code] = {
         ),
         Code(
             "C341", "a wait asks for a number of arrivals that no lap ends with",
-            "The arrivals per lap that a wait assumes differ from those that the ring declares.",
+            "The arrivals per lap that a wait assumes differ from those that the ring declares, or the "
+            "phase is one that never comes, as phase 0 of `wait_empty`.",
         ),
         Code(
             "C350", "a slot is signalled full and no data was written",
             "No wave that raised the signal in this lap has written memory since its last signal.",
+        ),
+        Code(
+            "C351", "a slot is filled and no consumer ever waits for it",
+            "All waves have ended and what lies in the slot was never asked for: the consumers left "
+            "early, or the producers went too far.",
         ),
         Code(
             "C360", "a signal or wait uses a stage that the ring does not have",

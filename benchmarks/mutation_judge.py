@@ -28,7 +28,7 @@ def launch_of(name: str) -> tuple[Any, tuple[Any, ...], np.ndarray, Any]:
         out = np.zeros(12, np.int32)
         return stress.make_stress(2)[1, 128], (out, np.int32(12)), out, np.arange(1, 13)
     if name == "copy_pipeline":
-        source = np.arange(2 * 64 * 8 * 6, dtype=np.float32)
+        source = np.arange(2 * 64 * 4 * 6, dtype=np.float32)
         out = np.zeros_like(source)
         return (
             copy_pipeline.make_kernel(2, 2, 2, 4)[1, 256],

@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "sim"))
+# The check of first launches has tests of its own; elsewhere it would only take time.
+os.environ.setdefault("PIPEDSL_CHECK_FIRST", "0")
 
 
 @pytest.fixture(scope="session")

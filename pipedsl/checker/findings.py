@@ -57,10 +57,10 @@ class Findings:
         findings: dict[tuple[object, ...], Finding] = {}
         for violation in self._detector.violations():
             one = self._violation(violation)
-            findings.setdefault(identity(one), one)
+            findings.setdefault(one.identity, one)
         for conflict in self._detector.conflicts():
             one = self._pair(conflict)
-            findings.setdefault(identity(one), one)
+            findings.setdefault(one.identity, one)
         return tuple(findings.values())
 
     def _pair(self, pair: Conflict | Early) -> Finding:
@@ -152,12 +152,6 @@ class Findings:
             code, message, fix, program.name, program.workgroup(wave), wave % program.waves, None,
             site.line, site.where, related,
         )  # fmt: skip
-
-
-def identity(finding: Finding) -> tuple[object, ...]:
-    """What makes two findings one: the code and both lines, Python's where known."""
-    places = [(finding.line, finding.where), *finding.related[:1]]
-    return finding.code, *((w.filename, w.line) if w is not None else n for n, w in places)
 
 
 _INCOMPLETE = {

@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from pipedsl.checker.findings import identity
 from pipedsl.core.errors import DeadlockError, SimulationError, SourceLocation
 from pipedsl.core.findings import CODES, Finding
 from pipedsl.core.version import __version__
@@ -134,7 +133,7 @@ class Collector:
 
     def _keep(self, findings: Iterable[Finding], errors: Iterable[SimulationError]) -> None:
         for finding in findings:
-            self._found.setdefault(identity(finding), finding)
+            self._found.setdefault(finding.identity, finding)
         for error in errors:
             stopped = _stopped(error, self._kernel)
             self._found.setdefault((stopped.code, error.where, ""), stopped)

@@ -100,7 +100,13 @@ KNOBS: dict[str, Knob] = {
             "rounding of simulated matrix instructions: fast (host FMA) or exact (as the hardware)",
         ),
         Knob("seed", lambda: 0, int, "seed of the simulator's wave scheduling"),
-        Knob("check", lambda: False, _flag, "whether simulator launches look for missing waits"),
+        Knob("check", lambda: False, _flag, "whether every simulator launch is checked"),
+        Knob(
+            "check_first",
+            lambda: True,
+            _flag,
+            "whether the first workgroup of a kernel's first simulator launch is checked",
+        ),
         Knob("threads", _cpus, _positive, "host threads of one simulated launch"),
     )
 }  # fmt: skip

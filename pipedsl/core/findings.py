@@ -191,6 +191,14 @@ class Finding:
         """What the code stands for."""
         return CODES[self.code].title
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two findings one: the code and both lines, Python's where known."""
+        places = [(self.line, self.where), *self.related[:1]]
+        return self.code, *sorted(
+            (w.filename, w.line) if w is not None else ("", n) for n, w in places
+        )
+
     def __str__(self) -> str:
         out = [f"[{self.code}] {self.message}"]
         if self.where is not None:

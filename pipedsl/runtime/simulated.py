@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from pipedsl.core.arch import Arch
+from pipedsl.core.config import config
 from pipedsl.core.errors import DeviceError
-from pipedsl.core.findings import CheckWarning
+from pipedsl.core.findings import CheckWarning, Finding
 from pipedsl.core.image import KernelImage
 from pipedsl.runtime.device import Dim3
 from pipedsl.runtime.kernarg import KernargLayout
@@ -107,6 +108,7 @@ class SimulatedKernel:
         self._layout = KernargLayout(self.metadata, image)
         self._memory = device.memory
         self._sources = image.sources
+        self._looked = False
 
     def launch(
         self, grid: Dim3, block: Dim3, values: Any, stream: int = 0, lds_bytes: int = 0
@@ -114,14 +116,28 @@ class SimulatedKernel:
         kernarg = bytearray(self._layout.size)
         self._layout.pack_into(kernarg, values, grid, block, lds_bytes)
         runs = _timed.get()
+        found = () if runs is not None else self._look(grid, block, bytes(kernarg), lds_bytes)
         stats = self._kernel.run(
             self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes, sources=self._sources,
             timing=runs is not None,
         )  # fmt: skip
         if runs is not None and stats.timed is not None:
             runs.append(stats.timed)
-        for finding in stats.findings:
+        for finding in {f.identity: f for f in (*stats.findings, *found)}.values():
             warnings.warn(CheckWarning(finding), stacklevel=2)
+
+    def _look(
+        self, grid: Dim3, block: Dim3, kernarg: bytes, lds_bytes: int
+    ) -> tuple[Finding, ...]:  # fmt: skip
+        """What the checker sees before the launch: in all of it, or at the start of the first one."""
+        first = not config.check
+        if first and (self._looked or not config.check_first):
+            return ()
+        self._looked = True
+        return self._kernel.look(
+            self._memory, grid, block, kernarg, lds_bytes=lds_bytes, sources=self._sources,
+            first=first,
+        )  # fmt: skip
 
 
 class SimulatedStream:

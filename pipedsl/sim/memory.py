@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -146,6 +146,24 @@ class Memory:
         """The allocations that kernels may write, in the order of their addresses."""
         with self._lock:
             return [self._allocations[a] for a in sorted(self._allocations) if self._allocations[a].writable]
+
+    def writable_bytes(self) -> int:
+        """Bytes of the allocations that kernels may write."""
+        return sum(found.nbytes for found in self.writable())
+
+    def clone(self) -> Memory:
+        """The same addresses; what kernels may write is copied."""
+        other = Memory()
+        with self._lock:
+            other.table[:] = self.table
+            other._next = self._next
+            for address, found in self._allocations.items():
+                array = found.array.copy() if found.writable else found.array
+                other._allocations[address] = replace(found, array=array)
+                first = address // _SPAN
+                for part in range(max(-(-found.nbytes // _SPAN), 1)):
+                    other.table[first + part, 0] = array.ctypes.data + part * _SPAN
+        return other
 
     def find(self, address: int) -> Allocation | None:
         """The allocation whose range of addresses holds `address`, even past its end."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from pipedsl.core.cache import content_key
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError
+from pipedsl.core.findings import Finding
 from pipedsl.sim.arguments import pack_arguments
 from pipedsl.sim.launch import Launch
 from pipedsl.sim.loaded import LoadedKernel
@@ -22,6 +24,7 @@ from pipedsl.sim.timing.program import TimedProgram
 from pipedsl.sim.timing.result import TimedRun
 from pipedsl.sim.timing.run import run_timed
 
+_COPIED = 1 << 26  # bytes that are copied to look at a launch without being asked to
 _SHAPES = 8  # blocks whose initial state a kernel keeps
 
 
@@ -129,6 +132,34 @@ class Kernel(LoadedKernel):
                 self._timed = TimedProgram(self)
             return run_timed(launch, self._timed, workgroups, budget, rest)
         return run(launch, workgroups, step_budget, seed)
+
+    def look(
+        self,
+        memory: Memory,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        kernarg: bytes,
+        *,
+        lds_bytes: int = 0,
+        sources: Mapping[str, str] | None = None,
+        first: bool = False,
+    ) -> tuple[Finding, ...]:
+        """Findings of a launch with the checker looking on; `memory` stays as it is.
+
+        Parameters
+        ----------
+        memory, grid, block, kernarg, lds_bytes, sources
+            As of `run`.
+        first : bool
+            Only the beginning of the first workgroup.
+        """
+        if first and memory.writable_bytes() > _COPIED:
+            return ()
+        shape = self._shape(block, lds_bytes)
+        launch = Launch(shape, memory.clone(), grid, kernarg, sources or {})
+        # Imported here because the detector needs Numba, which takes a while.
+        observed = import_module("pipedsl.sim.observed")
+        return observed.observe_first(launch) if first else observed.observe(launch).findings
 
     def _shape(self, block: tuple[int, int, int], lds_bytes: int) -> GroupShape:
         key = block, lds_bytes

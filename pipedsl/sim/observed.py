@@ -22,6 +22,7 @@ from pipedsl.sim.launch import Launch
 from pipedsl.sim.stuck import Observation, probe
 
 _SLICE_STEPS = 20_000  # short, so that workgroups take turns
+FIRST_STEPS = 50_000
 _RESIDENT = 16  # workgroups at once
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -62,6 +63,14 @@ def observe(
         launch.template.close()
     run.drain()
     return Observed(run.findings.found(), error, run.instructions)
+
+
+def observe_first(launch: Launch) -> tuple[Finding, ...]:
+    """What the first workgroup of a launch shows in its first `FIRST_STEPS` instructions.
+
+    Errors are left to the launch itself.
+    """
+    return observe(launch, workgroups=1, step_budget=FIRST_STEPS).findings
 
 
 class _Run:

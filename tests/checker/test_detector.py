@@ -227,7 +227,7 @@ def ring() -> Trace:
 
 
 def codes(trace: Trace) -> list[str]:
-    trace.end()
+    """Of a trace that stops in the middle of the waves' work."""
     return [found.code for found in trace.detector.violations()]
 
 
@@ -268,6 +268,26 @@ def test_wait_for_a_lap_that_is_over() -> None:
     trace = ring().access(0, STORE, 0).signal(0, 1).await_(1, 1, 1).access(1, LOAD, 0)
     trace.access(1, RAISE, EMPTY, width=8, value=1)
     assert codes(trace.await_(1, 1, 1)) == ["C340"]
+
+
+def test_a_slot_that_nobody_awaits() -> None:
+    trace = ring().access(0, STORE, 0).signal(0, 1)
+    trace.end()
+    assert codes(trace) == ["C351"]
+
+
+def test_a_phase_that_never_comes() -> None:
+    trace = ring().access(0, POLL, EMPTY, width=8, value=0)
+    assert codes(trace.event(COMPARE, 0, TEST, value=2**32 - 1)) == ["C341"]
+
+
+def test_operations_without_memory_count_on_their_queue() -> None:
+    swizzle = Site("swizzle", queues=(DS,), loads=(6, 1))
+    fetch = Site("ds fetch", access={LDS: READ}, queues=(DS,), loads=(5, 1))
+    wait = Site("lgkmcnt(1)", limits={DS: 1})
+    trace = Trace(sites=(*SITES, swizzle, fetch, wait)).access(0, len(SITES) + 1, 64)
+    trace.event(ACCESS, 0, len(SITES)).event(WAIT, 0, len(SITES) + 2).event(USE, 0, USE_R5)
+    assert not trace.end()
 
 
 def test_going_back_to_a_moment_forgets_what_came_after() -> None:

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from llvmlite import ir
 
-from pipedsl.checker.events import ARRIVE, COMPARE, END, LEAVE, USE, WAIT
-from pipedsl.isa.counters import wait_limits
+from pipedsl.checker.events import ACCESS, ARRIVE, COMPARE, END, LEAVE, USE, WAIT
+from pipedsl.isa.counters import queue_names, wait_limits
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Operand, Reg
 from pipedsl.sim import layout as at
@@ -98,4 +98,6 @@ class EventTranslator(Translator):
             m.event(USE)
         if wait_limits(ins, m.arch):
             m.event(WAIT)
+        if queue_names(ins, m.arch) and ins.opcode.style != "memory":
+            m.event(ACCESS)  # it counts on a queue and touches no memory, as ds_swizzle_b32
         super().translate_one(ins)

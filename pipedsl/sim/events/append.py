@@ -24,15 +24,16 @@ def event(k: Micro) -> None:
     k.ret(0)
 
 
-@micro_kernel("event_accesses", lambda: [I32])
+@micro_kernel("event_accesses", lambda: [I32, I64])
 def event_accesses(k: Micro) -> None:
-    """``site``: one event per part of the trace that has lanes, one without addresses if none has.
+    """``site, before``: one event per part of the trace that has lanes, one without addresses if none.
 
-    The trace is empty after it.
+    `before` is not 0 where the instruction has appended events already. The trace is empty after it.
     """
-    (site,) = k.args
+    site, before = k.args
     irb = k.irb
     parts = k.variable(I64, 0)
+    irb.store(before, parts)
     trace = k.load(PTR, k.group, at.TRACE, 8)
     with k.loop(at.TRACE_PARTS) as index:
         part = k.at(trace, irb.mul(index, I64(at.TRACE_PART)))

@@ -27,16 +27,20 @@ class EventMachine(Machine):
     ----------
     index : int
         The instruction being translated.
+    parts : int
+        Micro-kernels that it has called to access memory.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.index = 0
+        self.parts = 0
 
     def micro(self, key: tuple, *args: ir.Value) -> None:
         if self.current is not None and self.current.opcode.style == "memory":
             super().micro(("traced", *key), *args)
-            super().micro(("event_accesses",), I32(self.index))
+            super().micro(("event_accesses",), I32(self.index), I64(self.parts))
+            self.parts += 1
             return
         if key == ("barrier_signal",):
             self.event(ARRIVE)
@@ -98,6 +102,7 @@ class EventTranslator(Translator):
             m.event(USE)
         if wait_limits(ins, m.arch):
             m.event(WAIT)
-        if queue_names(ins, m.arch) and ins.opcode.style != "memory":
-            m.event(ACCESS)  # it counts on a queue and touches no memory, as ds_swizzle_b32
+        m.parts = 0
         super().translate_one(ins)
+        if queue_names(ins, m.arch) and not m.parts:
+            m.event(ACCESS)  # it counts on a queue and touches no memory, as ds_swizzle_b32

@@ -28,14 +28,9 @@ def launch_of(name: str) -> tuple[Any, tuple[Any, ...], np.ndarray, Any]:
         out = np.zeros(12, np.int32)
         return stress.make_stress(2)[1, 128], (out, np.int32(12)), out, np.arange(1, 13)
     if name == "copy_pipeline":
-        source = np.arange(2 * 64 * 4 * 6, dtype=np.float32)
-        out = np.zeros_like(source)
-        return (
-            copy_pipeline.make_kernel(2, 2, 2, 4)[1, 256],
-            (out, source, np.int32(6)),
-            out,
-            source,
-        )
+        source = np.arange(64 * copy_pipeline.LANE * 4, dtype=np.float32)
+        out, args = np.zeros_like(source), (2, 1, 2, 4)  # stages, producers, consumers, vector
+        return copy_pipeline.make_kernel(*args)[1, 192], (out, source, np.int32(4)), out, source
     if name == "reduction":
         values = np.ones(700, np.float32)
         out = np.zeros(1, np.float32)
@@ -92,7 +87,8 @@ def judge(name: str, file: Path, mutant: Mutant | None, base: str) -> Verdict:
             return Verdict("clean", "", code)
         report = pipedsl.check(launcher, *args, seeds=3)
         if report and mutant is not None:
-            report = pipedsl.check(launcher, *args, seeds=1, explore="exhaustive")
+            small = name in ("stress", "copy_pipeline")
+            report = pipedsl.check(launcher, *args, seeds=8, explore="exhaustive" if small else 12)
         if report.findings:
             return _compare(report, file, mutant)
         with pipedsl.config.scope(check=False):

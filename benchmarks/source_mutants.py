@@ -173,7 +173,11 @@ def _leave_early(source: str, node: ast.While) -> Iterator[Mutant]:
     end = node.test.comparators[0]
     if _synchronises(node) and isinstance(node.test.ops[0], ast.Lt):
         yield _within(
-            source, end, f"{_text(source, end)} - 40", "one wave leaves early", STUCK | RACES | COUNTS
+            source,
+            end,
+            f"{_text(source, end)} - 40",
+            "one wave leaves early",
+            STUCK | RACES | COUNTS,
         )
 
 

@@ -159,7 +159,9 @@ class Kernel(LoadedKernel):
         launch = Launch(shape, memory.clone(), grid, kernarg, sources or {})
         # Imported here because the detector needs Numba, which takes a while.
         observed = import_module("pipedsl.sim.observed")
-        return observed.observe_first(launch) if first else observed.observe(launch).findings
+        if first:
+            return observed.observe_first(launch)
+        return observed.observe(launch, seed=config.seed).findings
 
     def _shape(self, block: tuple[int, int, int], lds_bytes: int) -> GroupShape:
         key = block, lds_bytes

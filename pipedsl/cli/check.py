@@ -5,13 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
-
 from pipedsl.cli.run import add_launch_options, read_kernel
 from pipedsl.cli.values import SYNTAX, parse_argument
-from pipedsl.sim import Memory
-from pipedsl.sim.arguments import pack_arguments
-from pipedsl.sim.check import check_kernel
 
 
 def add_parser(commands: Any) -> None:
@@ -29,22 +24,31 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--seeds", type=int, default=4, metavar="N", help="interleavings (default 4)"
     )
+    parser.add_argument(
+        "--explore",
+        type=_explore,
+        metavar="exhaustive|N",
+        help="also try every interleaving of the first workgroup, or N that are rare",
+    )
     parser.add_argument("--format", choices=("text", "json", "sarif"), default="text")
     parser.set_defaults(run=run)
+
+
+def _explore(text: str) -> str | int:
+    if text == "exhaustive":
+        return text
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError("expected exhaustive or a positive number")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check, then print the report."""
     kernel = read_kernel(options.file, options.kernel)
     args = [parse_argument(text, seed) for seed, text in enumerate(options.arg)]
-    grid, block = ((*extents, 1, 1)[:3] for extents in (options.grid, options.block))
-
-    def prepare() -> tuple[Memory, bytes]:
-        memory = Memory()
-        fresh = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
-        return memory, pack_arguments(kernel.metadata, fresh, memory, grid, block, options.lds)
-
-    report = check_kernel(kernel, grid, block, prepare, range(options.seeds), lds_bytes=options.lds)
+    report = kernel.check(
+        options.grid, options.block, args, options.lds, seeds=range(options.seeds), explore=options.explore
+    )
     if options.format == "text":
         print(report)
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pipedsl.checker.report import Report
 from pipedsl.core.cache import content_key
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError
@@ -171,6 +172,37 @@ class Kernel(LoadedKernel):
                 self._shapes.clear()
             found = self._shapes[key] = GroupShape(self, block, lds_bytes)
         return found
+
+    def check(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        lds_bytes: int = 0,
+        *,
+        seeds: Sequence[int] = range(4),
+        explore: str | int | None = None,
+    ) -> Report:
+        """What is wrong with a launch; arrays stay as they are.
+
+        Parameters
+        ----------
+        grid, block, args, lds_bytes
+            As of `launch`.
+        seeds, explore
+            As of `pipedsl.check`.
+        """
+        grid3, block3 = _triple(grid, "grid"), _triple(block, "block")
+
+        def prepare() -> tuple[Memory, bytes]:
+            memory = Memory()
+            copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+            return memory, pack_arguments(self.metadata, copies, memory, grid3, block3, lds_bytes)
+
+        checking = import_module("pipedsl.sim.check")  # as in `look`
+        return checking.check_kernel(
+            self, grid3, block3, prepare, seeds, lds_bytes=lds_bytes, explore=explore
+        )
 
     def launch(
         self,

@@ -116,5 +116,5 @@ def _compare(report: Any, file: Path, mutant: Mutant | None) -> Verdict:
         where for finding in chosen
         for where in (finding.where, *(place for _, place in finding.related)) if where is not None
     ]  # fmt: skip
-    near = [where for where in places if Path(where.filename) == file or "pipeline" in file.parts]
+    near = [w for w in places if Path(w.filename).parent.name in ("kernels", "pipeline")]
     return Verdict("found" if near else "no line", text)

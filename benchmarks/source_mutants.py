@@ -175,7 +175,7 @@ def _leave_early(source: str, node: ast.While) -> Iterator[Mutant]:
         yield _within(
             source,
             end,
-            f"{_text(source, end)} - 40",
+            f"{_text(source, end)} - 64",
             "one wave leaves early",
             STUCK | RACES | COUNTS,
         )

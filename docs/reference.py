@@ -74,7 +74,9 @@ def run(source: str) -> Outcome:
         report = scope.get("report")
         if report is None:
             return Outcome((), "")
-        return Outcome(tuple(finding.code for finding in report.findings), str(report))
+        return Outcome(
+            tuple(finding.code for finding in (*report.findings, *report.hints)), str(report)
+        )
 
 
 @contextlib.contextmanager

@@ -292,9 +292,11 @@ def _consume(words: np.ndarray, place: int, group: int, p: Program, s: State, g:
             _compare(wave, group, site, other, p, s, g)
         elif kind == ARRIVE:
             _settle(wave, group, p, s, g)
-            arrive(wave, group, s)
+            if not p.silent[site]:
+                arrive(wave, group, s)
         elif kind == LEAVE:
-            leave(wave, group, s)
+            if not p.silent[site]:
+                leave(wave, group, s)
         elif kind == END:
             _settle(wave, group, p, s, g)
             finish(p, s, g)

@@ -68,6 +68,8 @@ class Site:
     uses : tuple of (int, int, int)
         First register, number and kind of use, of registers that may be in flight.
     compares : Comparison or None
+    silent : bool
+        For a barrier: whether to take it for nothing.
     """
 
     text: str = ""
@@ -79,6 +81,7 @@ class Site:
     loads: tuple[int, int] = (0, 0)
     uses: tuple[tuple[int, int, int], ...] = ()
     compares: Comparison | None = None
+    silent: bool = False
 
 
 def encode(

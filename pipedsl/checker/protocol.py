@@ -36,7 +36,7 @@ def rules(
         if space == LDS:
             inside |= _ring(words, place, wave, local, site, bits, ring, p, s, g)
     if bits & WRITE and not inside:
-        g.wrote[local] += 1
+        g.wrote[local] = 1
 
 
 @inlined
@@ -93,8 +93,9 @@ def _arrive(
     if s.roles[wave] == 0:
         s.roles[wave] = PRODUCER + kind
     if kind == FULL:
-        g.filled[ring, stage] += g.wrote[local]
-        g.wrote[local] = 0
+        # A producer may fill the slots of a lap before it signals the first.
+        g.filled[ring, stage] += 0 < g.wrote[local] <= stages
+        g.wrote[local] += g.wrote[local] > 0
         if value % p.rings[ring, 3] == 0:
             if g.filled[ring, stage] == 0:
                 _violation(350, ring, wave, site, counter, 0, 0, 0, p, s)

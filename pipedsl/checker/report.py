@@ -31,6 +31,8 @@ class Report:
         For a deadlock, who waits for whom.
     explored : str
         What an exploration covered; empty without one.
+    hints : tuple of Finding
+        What is not wrong but slow, or not needed.
     """
 
     kernel: str
@@ -40,13 +42,15 @@ class Report:
     instructions: int
     drawing: tuple[str, ...] = ()
     explored: str = ""
+    hints: tuple[Finding, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.findings
 
     def __str__(self) -> str:
         parts = [self._head(), *map(str, self.findings)]
-        return "\n".join([*parts, *(f"  {line}" for line in self.drawing)])
+        parts += [f"  {line}" for line in self.drawing]
+        return "\n".join([*parts, *(f"hint {hint}" for hint in self.hints)])
 
     def __repr__(self) -> str:
         codes = ", ".join(finding.code for finding in self.findings)
@@ -61,7 +65,7 @@ class Report:
         return f"{count} finding{'s' * (count != 1)}" if count else "clean"
 
     def _repr_html_(self) -> str:
-        rows = "".join(_row(finding) for finding in self.findings)
+        rows = "".join(_row(finding) for finding in (*self.findings, *self.hints))
         drawing = f"<pre>{escape(chr(10).join(self.drawing))}</pre>" if self.drawing else ""
         table = (
             f"<table><tr><th>code</th><th>finding</th><th>where</th><th>fix</th></tr>{rows}</table>"
@@ -77,6 +81,7 @@ class Report:
                 "runs": self.runs,
                 "instructions": self.instructions,
                 "findings": [_record(finding) for finding in self.findings],
+                "hints": [_record(hint) for hint in self.hints],
                 "drawing": list(self.drawing),
                 "explored": self.explored,
             },
@@ -85,7 +90,8 @@ class Report:
 
     def to_sarif(self) -> str:
         """The report as SARIF 2.1.0 text, which editors and code hosts read."""
-        codes = sorted({finding.code for finding in self.findings})
+        shown = (*self.findings, *self.hints)
+        codes = sorted({finding.code for finding in shown})
         rules = [
             {
                 "id": code,
@@ -95,7 +101,7 @@ class Report:
             for code in codes
         ]
         driver = {"name": "pipedsl", "version": __version__, "rules": rules}
-        results = [_sarif(finding) for finding in self.findings]
+        results = [_sarif(finding) for finding in shown]
         log = {
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
             "version": "2.1.0",
@@ -113,6 +119,7 @@ class Collector:
         self._found: dict[tuple[object, ...], Finding] = {}
         self._drawing: tuple[str, ...] = ()
         self._explored = ""
+        self._hints: tuple[Finding, ...] = ()
         self._runs = 0
         self._instructions = 0
 
@@ -131,6 +138,10 @@ class Collector:
         self._explored = covered
         self._keep(findings, errors)
 
+    def add_hints(self, hints: Iterable[Finding]) -> None:
+        """What could be less."""
+        self._hints = tuple(hints)
+
     def _keep(self, findings: Iterable[Finding], errors: Iterable[SimulationError]) -> None:
         for finding in findings:
             self._found.setdefault(finding.identity, finding)
@@ -144,7 +155,7 @@ class Collector:
         """All that was found."""
         return Report(
             self._kernel, self._arch, tuple(self._found.values()), self._runs, self._instructions,
-            self._drawing, self._explored,
+            self._drawing, self._explored, self._hints,
         )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ class Program(Tables):
     first_use: np.ndarray  # (sites + 1,)
     compares: np.ndarray  # (sites, 3): load or -1, relation, polls
     polling: np.ndarray  # (sites,): load of a loop that waits
+    silent: np.ndarray  # (sites,): barrier that is taken for nothing
     publishes: np.ndarray  # (spaces,): whether a plain store may be a signal
     capacity: np.ndarray  # (queues,)
     ordered: np.ndarray  # (queues,)
@@ -119,8 +120,8 @@ class GroupState(Tables):
     awaited: np.ndarray  # (rings, counters): the most that a wave has waited for
     raised: np.ndarray  # (rings, counters): wave << 32 | site of the last arrival
     ended: np.ndarray  # (1,): waves
-    wrote: np.ndarray  # (waves,): stores since its last signal
-    filled: np.ndarray  # (rings, counters): stores behind the signals of this lap
+    wrote: np.ndarray  # (waves,): 1 + full signals since its last store; 0 before that
+    filled: np.ndarray  # (rings, counters): signals of this lap with stores behind them
     loaded: np.ndarray  # (waves, PENDING_LOADS, 3): site + 1, ring, counter
 
 
@@ -154,7 +155,8 @@ def describe(
     numbers = range(len(queues))
     return Program(
         waves, access, on, limits, loads, np.array(uses, np.int64).reshape(-1, 3), first_use,
-        compares, polling, publishes, np.array([q.capacity for q in queues], np.int64),
+        compares, polling,
+        np.array([site.silent for site in sites], np.int64), publishes, np.array([q.capacity for q in queues], np.int64),
         np.array([q.ordered for q in queues], np.int64),
         np.array([number in lds_queues for number in numbers], np.int64),
         np.array([_ring(ring) for ring in rings], np.int64).reshape(-1, 5),

@@ -143,6 +143,35 @@ CODES: dict[str, Code] = {
             "A proven deadlock: no wave that could change the polled words is left running.",
         ),
         Code(
+            "C510", "a wait proves nothing that anything relies on",
+            "Without it the same runs are clean: what it waits for has been proven before, or nobody "
+            "uses it before a later wait.",
+            "note",
+        ),
+        Code(
+            "C511", "a wait is stronger than needed",
+            "Fewer operations have to be complete there: the others may stay in flight behind it.",
+            "note",
+        ),
+        Code(
+            "C512", "a barrier orders nothing",
+            "Without it the same runs are free of races: other signals and barriers order all that the "
+            "waves share.",
+            "note",
+        ),
+        Code(
+            "C520", "lanes of an LDS access meet in the same banks",
+            "LDS serves a bank once a cycle; lanes that want different words of one bank take turns. "
+            "Padding or permuting rows spreads them over the banks.",
+            "note",
+        ),
+        Code(
+            "C521", "lanes of a memory access are scattered",
+            "Memory is read and written in segments of 64 bytes; lanes that are neighbours should access "
+            "neighbouring bytes.",
+            "note",
+        ),
+        Code(
             "C410", "the run stopped with an error",
             "What else a run would have found is not known.",
         ),

@@ -20,6 +20,7 @@ def check(
     *args: Any,
     seeds: int | Sequence[int] = 4,
     explore: str | int | None = None,
+    hints: bool = False,
     **named: Any,
 ) -> Report:
     """Run a launch in the simulator and report missing waits, races, protocol errors, deadlocks.
@@ -39,6 +40,9 @@ def check(
         Also drive the first workgroup, one synchronisation operation at a time: through every
         interleaving that can matter, which is for a few waves, stages and laps; or through so many
         that a fair scheduler hardly makes.
+    hints : bool
+        Also look, in the first workgroup, for waits and barriers that nothing relies on, for bank
+        conflicts and for scattered accesses.
 
     Returns
     -------
@@ -71,6 +75,7 @@ def check(
     return check_kernel(
         rehearsal.kernel, geometry.grid, geometry.block, rehearsal.prepare, list(chosen),
         lds_bytes=geometry.lds_bytes, sources=compiled.image.sources, explore=explore,
+        hints=hints,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from pipedsl.core.errors import SimulationError
 from pipedsl.sim.explore.rare import run_rare
 from pipedsl.sim.explore.search import Explored, Search
 from pipedsl.sim.explore.stepper import Stepper
+from pipedsl.sim.hints import find_hints
 from pipedsl.sim.launch import Launch
 from pipedsl.sim.memory import Memory
 from pipedsl.sim.module import Kernel
@@ -32,6 +33,7 @@ def check_kernel(
     lds_bytes: int = 0,
     sources: Mapping[str, str] | None = None,
     explore: str | int | None = None,
+    hints: bool = False,
 ) -> Report:
     """Run with every seed twice: in checked mode, and observed by the race and protocol checker.
 
@@ -48,8 +50,16 @@ def check_kernel(
     explore : "exhaustive" or int, optional
         Also drive the first workgroup through every interleaving of its synchronisation operations,
         or through so many rare ones.
+    hints : bool
+        Also look for synchronisation that is not needed, and for accesses that are slow.
     """
     collector = Collector(kernel.name, kernel.arch.name)
+    shape = GroupShape(kernel, block, lds_bytes)
+
+    def launch() -> Launch:
+        memory, kernarg = prepare()
+        return Launch(shape, memory, grid, kernarg, sources or {})
+
     for seed in seeds:
         memory, kernarg = prepare()
         try:
@@ -60,15 +70,13 @@ def check_kernel(
             collector.add(stats.findings, None, stats.instructions)
         except SimulationError as error:
             collector.add(error.findings, error, 0)
-        memory, kernarg = prepare()
-        shape = GroupShape(kernel, block, lds_bytes)
-        seen = observe(Launch(shape, memory, grid, kernarg, sources or {}), seed=seed)
+        seen = observe(launch(), seed=seed)
         collector.add(seen.findings, seen.error, seen.instructions)
     if explore is not None:
-        memory, kernarg = prepare()
-        shape = GroupShape(kernel, block, lds_bytes)
-        covered = _explore(Launch(shape, memory, grid, kernarg, sources or {}), explore)
+        covered = _explore(launch(), explore)
         collector.add_explored(covered.findings, covered.errors, str(covered))
+    if hints:
+        collector.add_hints(find_hints(launch, list(seeds)[:2]))
     return collector.report()
 
 

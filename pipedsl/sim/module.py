@@ -182,6 +182,7 @@ class Kernel(LoadedKernel):
         *,
         seeds: Sequence[int] = range(4),
         explore: str | int | None = None,
+        hints: bool = False,
     ) -> Report:
         """What is wrong with a launch; arrays stay as they are.
 
@@ -189,7 +190,7 @@ class Kernel(LoadedKernel):
         ----------
         grid, block, args, lds_bytes
             As of `launch`.
-        seeds, explore
+        seeds, explore, hints
             As of `pipedsl.check`.
         """
         grid3, block3 = _triple(grid, "grid"), _triple(block, "block")
@@ -201,7 +202,7 @@ class Kernel(LoadedKernel):
 
         checking = import_module("pipedsl.sim.check")  # as in `look`
         return checking.check_kernel(
-            self, grid3, block3, prepare, seeds, lds_bytes=lds_bytes, explore=explore
+            self, grid3, block3, prepare, seeds, lds_bytes=lds_bytes, explore=explore, hints=hints
         )
 
     def launch(

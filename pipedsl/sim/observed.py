@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from pipedsl.checker.findings import Findings
 from pipedsl.core.config import config
 from pipedsl.core.errors import SimulationError
@@ -50,10 +52,15 @@ def observe(
     seed: int = 0,
     workgroups: int | None = None,
     step_budget: int | None = None,
+    keep: list[tuple[int, np.ndarray]] | None = None,
 ) -> Observed:
-    """Run the first `workgroups` workgroups (all by default) with the checker looking on."""
+    """Run the first `workgroups` workgroups (all by default) with the checker looking on.
+
+    `keep` gets the events, with the workgroups that they are of.
+    """
     count = launch.total if workgroups is None else min(workgroups, launch.total)
-    run = _Run(launch, count, seed, config.step_budget if step_budget is None else step_budget)
+    budget = config.step_budget if step_budget is None else step_budget
+    run = _Run(launch, count, seed, budget, keep)
     error: SimulationError | None = None
     try:
         run.finish()
@@ -79,8 +86,12 @@ class _Run:
     More of them become resident as others end, or wait for global memory.
     """
 
-    def __init__(self, launch: Launch, count: int, seed: int, budget: int) -> None:
+    def __init__(
+        self, launch: Launch, count: int, seed: int, budget: int,
+        keep: list[tuple[int, np.ndarray]] | None,
+    ) -> None:  # fmt: skip
         self.launch = launch
+        self._keep = keep
         self.budget = budget
         self.instructions = 0
         program = program_of(launch)
@@ -115,7 +126,12 @@ class _Run:
                 _SLICE_STEPS, self.budget, self._seed and self._seed * 2654435761 + index + 1
             )
             group.set_entry(self._entry)
-            self._streams[index] = EventStream(group, partial(self.detector.feed, index))
+            self._streams[index] = EventStream(group, partial(self._feed, index))
+
+    def _feed(self, index: int, words: np.ndarray) -> None:
+        if self._keep is not None:
+            self._keep.append((index, words.copy()))
+        self.detector.feed(index, words)
 
     def _end(self, index: int) -> None:
         group = self._groups.pop(index)

@@ -17,7 +17,8 @@ class Parameter:
     ----------
     name : str
         The name in the Python signature.
-    kind : {"array", "scalar"}
+    kind : {"array", "scalar", "hidden"}
+        A hidden one is no parameter of the Python function; `pipedsl.core.timeouts` has it.
     dtype : str
         Canonical dtype name (``"int32"``, ``"float16"``, ...).
     ndim : int

@@ -209,7 +209,10 @@ class Launcher:
 def pipelined_kernel(function: Callable[..., Any], /) -> Kernel: ...
 @overload
 def pipelined_kernel(
-    *, unchecked: bool = False, waves_per_eu: int | None = None
+    *,
+    unchecked: bool = False,
+    waves_per_eu: int | None = None,
+    timeout_ms: float | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
@@ -219,6 +222,7 @@ def pipelined_kernel(
     *,
     unchecked: bool = False,
     waves_per_eu: int | None = None,
+    timeout_ms: float | None = None,
 ) -> Any:
     """Make a GPU kernel of a Python function.
 
@@ -232,6 +236,10 @@ def pipelined_kernel(
         Leave arch limits and features to LLVM instead of checking them first.
     waves_per_eu : int, optional
         Waves per SIMD that the compiler leaves registers for.
+    timeout_ms : float, optional
+        Milliseconds of the device's clock after which a wait for a counter gives up. Every launch
+        then waits for the kernel, and raises a `DeadlockError` that says who waited for what. The
+        simulator, which proves deadlocks anyway, counts 100 instructions as a microsecond.
 
     Returns
     -------
@@ -242,7 +250,11 @@ def pipelined_kernel(
     KernelError
         If the function's source has something that kernels do not have.
     """
-    options = Options(unchecked=unchecked, waves_per_eu=waves_per_eu)
+    if timeout_ms is not None and not timeout_ms > 0:
+        raise LaunchError(
+            f"timeout_ms is {timeout_ms!r}.", fix="use a positive number.", where=caller()
+        )
+    options = Options(unchecked=unchecked, waves_per_eu=waves_per_eu, timeout_ms=timeout_ms)
     if function is None:
         return functools.partial(Kernel, options=options)
     return Kernel(function, options)

@@ -11,6 +11,7 @@ from pipedsl.core.errors import LaunchError
 from pipedsl.core.image import KernelImage
 from pipedsl.dispatch.arguments import HostArrays, array_fields
 from pipedsl.dispatch.geometry import Geometry
+from pipedsl.dispatch.timeouts import TimeoutBuffer
 from pipedsl.runtime import Device, DeviceArray, Executable
 
 
@@ -36,7 +37,10 @@ class LaunchPlan:
         self._parameters = [
             (parameter, array_fields(parameter) if parameter.kind == "array" else None)
             for parameter in image.parameters
+            if parameter.kind != "hidden"
         ]
+        gives_up = len(self._parameters) < len(image.parameters)
+        self._timeouts = TimeoutBuffer(device, image) if gives_up else None
         self._check(geometry)
 
     def _check(self, geometry: Geometry) -> None:
@@ -79,9 +83,21 @@ class LaunchPlan:
             copies.release()
 
     def _start(self, geometry: Geometry, values: Sequence[Any]) -> None:
-        self._executable.launch(
+        if self._timeouts is not None:
+            return self._start_with_timeouts(self._timeouts, geometry, values)
+        return self._executable.launch(
             geometry.grid, geometry.block, values, geometry.stream, geometry.lds_bytes
         )
+
+    def _start_with_timeouts(
+        self, timeouts: TimeoutBuffer, geometry: Geometry, values: Sequence[Any]
+    ) -> None:
+        timeouts.clear(geometry.stream)
+        self._executable.launch(
+            geometry.grid, geometry.block, [*values, timeouts.address], geometry.stream,
+            geometry.lds_bytes,
+        )  # fmt: skip
+        timeouts.check(geometry.stream)
 
     def _address(self, name: str, array: DeviceArray) -> int:
         if array.device is not self.device:

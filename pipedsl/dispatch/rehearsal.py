@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipedsl.core.image import KernelImage
+from pipedsl.core.timeouts import BYTES
 from pipedsl.dispatch.arguments import array_fields
 from pipedsl.dispatch.geometry import Geometry
 from pipedsl.runtime import DeviceArray
@@ -43,7 +44,12 @@ class Rehearsal:
     def prepare(self) -> tuple[Memory, bytes]:
         """Memory with fresh copies of the arrays, and the kernarg segment that points to them."""
         memory, values = Memory(), []
-        for parameter, argument in zip(self.image.parameters, self._arguments, strict=True):
+        arguments = iter(self._arguments)
+        for parameter in self.image.parameters:
+            if parameter.kind == "hidden":
+                values.append(memory.allocate(BYTES, parameter.name, 8))
+                continue
+            argument = next(arguments)
             if parameter.kind != "array":
                 values.append(argument)
                 continue

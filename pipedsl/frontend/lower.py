@@ -27,10 +27,13 @@ class Options:
         Leave arch limits and features to LLVM (for tests of its failures).
     waves_per_eu : int or None
         Waves per SIMD that the compiler leaves registers for.
+    timeout_ms : float or None
+        Milliseconds after which a wait gives up.
     """
 
     unchecked: bool = False
     waves_per_eu: int | None = None
+    timeout_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ def lower(
             symbol,
             unchecked=options.unchecked,
             waves_per_eu=options.waves_per_eu,
+            timeout_ms=options.timeout_ms,
         )
     except PipedslError as error:
         _show_captured_line(error, source)

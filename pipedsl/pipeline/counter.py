@@ -124,14 +124,18 @@ class AmdCounterBackend:
     def wait_full(self, stage: int, phase: int, ticks: int | None = None) -> None:
         """Wait until slot `stage` was filled in lap `phase`; `ticks` is ignored."""
         threshold = self._full_threshold(phase)
+        started = gpu.stopwatch()
         while gpu.any_lane(gpu.counter_load(self.counters, stage) < threshold):
             gpu.sleep(0)
+            gpu.give_up(started, self.counters, stage, threshold)
 
     def wait_empty(self, stage: int, phase: int, ticks: int | None = None) -> None:
         """Wait until slot `stage` was drained before lap `phase`; `ticks` is ignored."""
         threshold = self._empty_threshold(phase)
+        started = gpu.stopwatch()
         while gpu.any_lane(gpu.counter_load(self.counters, self.num_stages + stage) < threshold):
             gpu.sleep(0)
+            gpu.give_up(started, self.counters, self.num_stages + stage, threshold)
 
     def _full_threshold(self, phase: int) -> Any:
         laps = np.uint32(phase) + np.uint32(1)

@@ -115,5 +115,7 @@ class SingleCounterSync:
     def _wait(self, tile: int, stage: int, threshold: Any) -> None:
         index = tile * self.num_stages + stage
         wanted: Any = np.int32(threshold)
+        started = gpu.stopwatch()
         while gpu.any_lane(gpu.counter_load(self.counters, index) < wanted):
             gpu.sleep(0)
+            gpu.give_up(started, self.counters, index, wanted)

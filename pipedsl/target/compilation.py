@@ -13,6 +13,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from pipedsl.core.arch import ARCHS, Arch
 from pipedsl.core.errors import KernelTypeError, SourceLocation, TargetError
+from pipedsl.core.timeouts import PARAMETER
 from pipedsl.isa.budget import Budget
 from pipedsl.target.budget import budget_of, check_lds, check_registers
 from pipedsl.target.composites import Array, LocalArray, Method, Object
@@ -81,6 +82,8 @@ class Compilation:
         Leave arch limits and features to LLVM.
     waves_per_eu : int, optional
         Waves per SIMD that LLVM leaves registers for.
+    timeout : int, optional
+        Ticks of the steady counter after which waits give up; the kernel then has one more argument.
 
     Attributes
     ----------
@@ -98,8 +101,10 @@ class Compilation:
         *,
         unchecked: bool = False,
         waves_per_eu: int | None = None,
+        timeout: int | None = None,
     ) -> None:
         self.arch = arch
+        self.timeout = timeout
         self.block = block
         self.unchecked = unchecked
         self.waves_per_eu = waves_per_eu
@@ -144,6 +149,8 @@ class Compilation:
             for name, ty in zip(names, kinds, strict=True)
             for label, kind in zip(labels(name, ty), _argument_types(ty), strict=True)
         ]
+        if self.timeout is not None:
+            parameters.append((PARAMETER, llvm.PointerType(addrspace=1)))
         module = KernelModule(
             symbol, code.co_filename, code.co_firstlineno, self.arch, self.block, parameters
         )

@@ -32,7 +32,7 @@ class Frame:
         self.scope = low.module.debug.scope(typed.filename, typed.name, typed.line)
         self.called_from: Any = low.frames[-1].location if low.frames else None
         # What a library function does is attributed to the user's line that called it.
-        self._library = self.called_from is not None and Path(typed.filename).is_relative_to(
+        self.in_library = self.called_from is not None and Path(typed.filename).is_relative_to(
             _LIBRARY
         )
         if self.called_from is None:
@@ -68,7 +68,7 @@ class Frame:
         self.low.builder.debug_metadata = self.location
 
     def _location(self, line: int) -> Any:
-        if self._library:
+        if self.in_library:
             return self.called_from
         return self.low.module.debug.location(self.scope, line, self.called_from)
 

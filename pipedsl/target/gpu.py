@@ -493,6 +493,28 @@ def counter_signal(counters: Any, index: int, offset: int = 0) -> None:
     _device_only("counter_signal()")
 
 
+def stopwatch() -> int:
+    """When a wait began, for `give_up`; 0, and no code, in a kernel without ``timeout_ms``."""
+    _device_only("stopwatch()")
+
+
+def give_up(started: int, counters: Any, index: int, wanted: int) -> None:
+    """End the wave, with a note for the host, if it has waited since `started` for too long.
+
+    In a kernel without ``timeout_ms`` it is no code at all.
+
+    Parameters
+    ----------
+    started : int
+        What `stopwatch` said.
+    counters : LDS array
+    index : int
+    wanted : int
+        The value of ``counters[index]`` that ends the wait.
+    """
+    _device_only("give_up()")
+
+
 def declare_ring(
     counters: Any, num_stages: int, producer_arrivals: int, consumer_arrivals: int
 ) -> None:

@@ -87,6 +87,10 @@ class Lowering:
         frame = self.frames[-1]
         return SourceLocation(frame.typed.filename, frame.line)
 
+    def user_line(self) -> int:
+        """The line of the user's code that is being emitted, in whatever file."""
+        return next((f.line for f in reversed(self.frames) if not f.in_library), 0)
+
     def call(self, name: str, result: llvm.Type, args: Sequence[llvm.Value]) -> llvm.Value:
         """Call the LLVM intrinsic `name`."""
         callee = self.module.declare(name, result, [arg.type for arg in args])

@@ -19,5 +19,6 @@ from pipedsl.target import (  # noqa: F401
     sequences,
     sign,
     sync,
+    timeouts,
     vectors,
 )

@@ -11,10 +11,12 @@ from numba.core import types
 
 from pipedsl.core.arch import Arch
 from pipedsl.core.image import Parameter
+from pipedsl.core.timeouts import PARAMETER
 from pipedsl.isa.budget import Budget
 from pipedsl.target import registry
 from pipedsl.target.compilation import Compilation
 from pipedsl.target.composites import Array
+from pipedsl.target.timeouts import TICKS_PER_MS
 from pipedsl.target.types import SCALARS, dtype_name
 
 ArgumentType: TypeAlias = types.Type
@@ -63,6 +65,7 @@ def lower_kernel(
     *,
     unchecked: bool = False,
     waves_per_eu: int | None = None,
+    timeout_ms: float | None = None,
 ) -> LoweredKernel:
     """Compile `function` to LLVM IR.
 
@@ -70,14 +73,21 @@ def lower_kernel(
     ------
     KernelError, ResourceError
     """
-    compilation = Compilation(arch, block, unchecked=unchecked, waves_per_eu=waves_per_eu)
+    timeout = None if timeout_ms is None else max(1, round(timeout_ms * TICKS_PER_MS))
+    compilation = Compilation(
+        arch, block, unchecked=unchecked, waves_per_eu=waves_per_eu, timeout=timeout
+    )
     module = compilation.compile(function, arg_types, symbol)
     names = inspect.signature(function).parameters
+    hidden = () if timeout is None else (Parameter(PARAMETER, "hidden", "int64", 0, ("pointer",)),)
     return LoweredKernel(
         llvm_ir=module.finish(waves_per_eu),
-        parameters=tuple(
-            _parameter(name, ty, position in compilation.written)
-            for position, (name, ty) in enumerate(zip(names, arg_types, strict=True))
+        parameters=(
+            *(
+                _parameter(name, ty, position in compilation.written)
+                for position, (name, ty) in enumerate(zip(names, arg_types, strict=True))
+            ),
+            *hidden,
         ),
         lds_bytes=module.lds_bytes,
         filenames=frozenset(module.debug.filenames),

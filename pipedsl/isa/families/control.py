@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pipedsl.core.errors import UnsupportedInstruction
 from pipedsl.isa.opcode import ALL, GFX9, GFX11, GFX12, RDNA, TABLE, Unit
 
 # Statuses that a wave leaves the core with (see the simulator's layout).
@@ -163,5 +164,17 @@ def _memtime(m: Any, ins: Any) -> None:
     m.write_scalar(ins.dsts[0][1], m.clock())
 
 
+_REALTIME = ("MSG_RTN_GET_REALTIME", "0x83", "131")  # RDNA3 ISA, s_sendmsg_rtn
+
+
+def _sendmsg_rtn(m: Any, ins: Any) -> None:
+    if not any(name in ins.fields.text for name in _REALTIME):
+        raise UnsupportedInstruction(
+            f"line {ins.line}: of the messages that return a value only the time is simulated."
+        )
+    m.write_scalar(ins.dsts[0][1], m.clock())
+
+
+_row("s_sendmsg_rtn_b64", "s:b64 = imm", _sendmsg_rtn, Unit.SMEM, archs=RDNA)
 _row("s_memtime", "s:b64 =", _memtime, Unit.SMEM, archs=GFX9)
 _row("s_memrealtime", "s:b64 =", _memtime, Unit.SMEM, archs=GFX9)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 RACES = frozenset(("C120", "C121", "C130", "C131", "C210", "C211", "C220", "C221", "C310", "C311"))
 COUNTS = frozenset(("C320", "C321", "C340", "C341", "C350", "C351"))
 STUCK = frozenset(("C400",))
-SETUP = frozenset(("C330", "C331", "C332", "C360"))
+SETUP = frozenset(("C330", "C331", "C332", "C360", "C410"))
 EARLY = frozenset(("C110", "C111"))
 
 _WAITS = ("wait_full", "wait_empty", "wait_consumer", "wait_producer", "_wait")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from pipedsl.dispatch import CompiledKernel, Kernel, device_function, pipelined_kernel
     from pipedsl.dispatch.checking import check
+    from pipedsl.dispatch.tracing import Trace, trace
     from pipedsl.pipeline import (
         AmdCounterBackend,
         PipelineBackend,
@@ -87,6 +88,7 @@ _HOMES = {
     ),
     "pipedsl.checker.report": ("Report",),
     "pipedsl.dispatch.checking": ("check",),
+    "pipedsl.dispatch.tracing": ("Trace", "trace"),
     "pipedsl.dispatch": ("CompiledKernel", "Kernel", "device_function", "pipelined_kernel"),
     "pipedsl.pipeline": (
         "AmdCounterBackend",
@@ -143,6 +145,7 @@ __all__ = [
     "StepBudgetExceeded",
     "TargetError",
     "ToolchainMissing",
+    "Trace",
     "UnsupportedInstruction",
     "__version__",
     "check",
@@ -156,6 +159,7 @@ __all__ = [
     "stream",
     "synchronize",
     "to_device",
+    "trace",
     "use_device",
 ]
 

@@ -1,0 +1,1 @@
+"""Pictures of what happened, from plain records: for notebooks, files and terminals."""

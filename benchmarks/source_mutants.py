@@ -103,7 +103,7 @@ def _in_block(source: str, block: list[ast.stmt]) -> Iterator[Mutant]:
         if name == "counter_signal":
             array, index, *more = (_text(source, a) for a in statement.value.args)
             one = f"gpu.atomic_add({array}, {' + '.join((index, *more))}, {array}.dtype.type(1))"
-            yield change("signal by all lanes", one, frozenset(("C322",)) | COUNTS)
+            yield change("signal by all lanes", one, frozenset(("C322",)) | COUNTS | RACES)
         counter = _loop_counter(source, statement)
         if counter and "empty" in name:
             yield change("one release skipped", f"if {counter} != 1: {call}", STUCK | RACES)

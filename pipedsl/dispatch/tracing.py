@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -56,13 +55,12 @@ class Trace:
                 where=caller(),
             )
         text = write(picture_of(self._last()))
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")
+        temporary = target.with_name(f".tmp-{os.getpid()}-{target.name}")
         try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
+            temporary.write_text(text)
             os.replace(temporary, target)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
     def _last(self) -> TimedRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from html import escape
 
@@ -11,6 +12,7 @@ _WIDTH, _LEFT, _ROW, _BAR = 960, 150, 26, 18
 _TOP, _LEGEND, _AXIS, _LINE = 34, 22, 24, 16
 _LEAST = 0.6  # pixels: what is narrower is merged with its neighbour
 _LETTER = 6.0  # pixels
+_COLUMNS = 150  # letters of a line of the summary
 _BARS, _ARROWS = 2500, 400  # at most, so that the picture stays small
 
 _COLOURS = {
@@ -39,6 +41,7 @@ def to_svg(picture: Picture) -> str:
         )
     if len(picture.arrows) > _ARROWS:
         notes.append(f"The first {_ARROWS} of {len(picture.arrows)} signals are drawn.")
+    notes = [line for note in notes for line in textwrap.wrap(note, _COLUMNS)]
     height = bottom + _AXIS + _LINE * len(notes) + 8
     colours = "".join(f".pipedsl .{kind}{{fill:{c}}}" for kind, c in _COLOURS.items())
     parts = [

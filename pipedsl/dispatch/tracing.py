@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -28,8 +28,8 @@ class Trace:
         One per launch, in order.
     """
 
-    def __init__(self) -> None:
-        self.runs: list[TimedRun] = []
+    def __init__(self, runs: Iterable[TimedRun] = ()) -> None:
+        self.runs = list(runs)
 
     @property
     def summary(self) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Trace:
         Raises
         ------
         LaunchError
-            For another suffix, or if nothing was launched.
+            For another suffix, a file that cannot be written, or if nothing was launched.
         """
         target = Path(path)
         write = _FORMATS.get(target.suffix)
@@ -59,9 +59,12 @@ class Trace:
         try:
             temporary.write_text(text)
             os.replace(temporary, target)
-        except BaseException:
+        except OSError as error:
+            raise LaunchError(
+                f"{str(target)!r} cannot be written: {error.strerror}.", where=caller()
+            ) from None
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
 
     def _last(self) -> TimedRun:
         if not self.runs:

@@ -125,6 +125,7 @@ from test_scheduler import FOREVER
 from pipedsl import sim
 k = sim.load_assembly(kernel_text(FOREVER)).kernels["k"]
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 start = time.monotonic()
 try:
     k.launch({grid}, 64, [None])

@@ -26,7 +26,7 @@ from published_parts import Part, TileCopier, WholeDepth, meet, multiply
 from pipedsl import AmdCounterBackend, Kernel, gpu, pipelined_kernel
 from pipedsl.core.arch import get_arch
 from pipedsl.sim.timing.result import TimedRun
-from tiles import Accumulator, MatrixUnit, Tile
+from pipedsl.tiles import Accumulator, MatrixUnit, Tile
 
 DEPTH = 64
 DTYPE = np.dtype(ml_dtypes.bfloat16)

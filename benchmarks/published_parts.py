@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kernels"))
 
 from pipedsl import device_function, gpu
-from tiles import Accumulator, Fragments
+from pipedsl.tiles import Accumulator, Fragments
 
 
 class TileCopier:

@@ -20,8 +20,8 @@ import numpy as np
 from common import CDNA, element_type
 from pipedsl import CompiledKernel, Kernel, Roles, device_function, gpu, pipelined_kernel
 from pipedsl.core.arch import get_arch
+from pipedsl.tiles import OUTSIDE, Fragments, MatrixUnit, Tile
 from program import compare, run_program
-from tiles import OUTSIDE, Fragments, MatrixUnit, Tile
 
 KEYS = 64  # per tile
 _PADDING = 4  # spreads the rows of transposed values over the banks

@@ -13,10 +13,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from loaders import PieceLoader, TileCopier, TileLoader
 from pipedsl import CompiledKernel, Kernel, PipedslError, get_device, use_device
 from pipedsl.core.arch import ARCHS, get_arch
-from tiles import MatrixUnit, Tile
+from pipedsl.tiles import MatrixUnit, PieceLoader, Tile, TileCopier, TileLoader
 
 TYPES = ("f16", "bf16", "fp8", "f32")
 CDNA = ("gfx90a", "gfx942", "gfx950")

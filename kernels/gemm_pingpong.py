@@ -15,7 +15,7 @@ from functools import cache
 
 from common import CDNA, Gemm, gemm_main
 from pipedsl import Kernel, gpu, pipelined_kernel
-from tiles import CHUNK_BYTES, Accumulator, Fragments, Tile
+from pipedsl.tiles import CHUNK_BYTES, Accumulator, Fragments, Tile
 
 PRESETS = {
     "256x256x64": {"block": (256, 256, 64), "wave": (128, 64), "archs": CDNA},

@@ -13,7 +13,7 @@ from functools import cache
 
 from common import CDNA, Gemm, gemm_main
 from pipedsl import Kernel, gpu, pipelined_kernel
-from tiles import Accumulator, Fragments
+from pipedsl.tiles import Accumulator, Fragments
 
 PRESETS = {
     "128x128x64": {"block": (128, 128, 64), "wave": (64, 64), "archs": CDNA},

@@ -15,7 +15,7 @@ from functools import cache
 
 from common import CDNA, LARGE_LDS, Gemm, gemm_main
 from pipedsl import Kernel, Roles, SingleCounterSync, SplitCounterSync, gpu, pipelined_kernel
-from tiles import Accumulator, Fragments
+from pipedsl.tiles import Accumulator, Fragments
 
 _DEFAULT = {"block": (128, 128, 32), "wave": (64, 64), "producers": (2, 2), "stages": 3}
 _MOJO = {"block": (64, 64, 64), "wave": (32, 32), "producers": (2, 2), "stages": 2}

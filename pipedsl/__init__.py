@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pipedsl.core.version import __version__
 
 if TYPE_CHECKING:
+    from pipedsl import bench, sim, views
+    from pipedsl.bench import Config, autotune
     from pipedsl.checker.report import Report
     from pipedsl.core.config import config
     from pipedsl.core.errors import (
@@ -63,7 +65,9 @@ if TYPE_CHECKING:
     )
     from pipedsl.target import gpu
 
+_MODULES = ("bench", "sim", "views")
 _HOMES = {
+    "pipedsl.bench": ("Config", "autotune"),
     "pipedsl.core.config": ("config",),
     "pipedsl.core.errors": (
         "AssemblyError",
@@ -119,6 +123,7 @@ __all__ = [
     "AssemblyError",
     "CompilationError",
     "CompiledKernel",
+    "Config",
     "ConfigError",
     "DeadlockError",
     "DeviceArray",
@@ -148,6 +153,8 @@ __all__ = [
     "Trace",
     "UnsupportedInstruction",
     "__version__",
+    "autotune",
+    "bench",
     "check",
     "config",
     "device_array",
@@ -156,15 +163,19 @@ __all__ = [
     "get_device",
     "gpu",
     "pipelined_kernel",
+    "sim",
     "stream",
     "synchronize",
     "to_device",
     "trace",
     "use_device",
+    "views",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"pipedsl.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'pipedsl' has no attribute {name!r}")

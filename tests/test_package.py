@@ -11,15 +11,15 @@ import pipedsl
 from pipedsl.core import errors
 
 PUBLIC = [
-    "AmdCounterBackend", "AssemblyError", "CompilationError", "CompiledKernel", "ConfigError",
+    "AmdCounterBackend", "AssemblyError", "CompilationError", "CompiledKernel", "Config", "ConfigError",
     "DeadlockError", "DeviceArray", "DeviceError", "HipError", "Kernel", "KernelError",
     "KernelSyntaxError", "KernelTypeError", "LaunchError", "MemoryFault", "PipedslError",
     "PipelineBackend", "ProducerConsumerPipeline", "ProtocolError", "Report", "ResourceError",
     "RingPosition", "Roles", "SharedTile", "SimulationError", "SingleCounterSync",
     "SplitCounterSync", "StepBudgetExceeded", "TargetError", "ToolchainMissing", "Trace",
-    "UnsupportedInstruction", "__version__", "check", "config", "device_array", "device_function",
-    "event", "get_device", "gpu", "pipelined_kernel", "stream", "synchronize", "to_device",
-    "trace", "use_device",
+    "UnsupportedInstruction", "__version__", "autotune", "bench", "check", "config", "device_array", "device_function",
+    "event", "get_device", "gpu", "pipelined_kernel", "sim", "stream", "synchronize", "to_device",
+    "trace", "use_device", "views",
 ]  # fmt: skip
 
 

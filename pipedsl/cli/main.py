@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pipedsl.cli import check, compile, doctor, isa, run, trace
+from pipedsl.cli import bench, check, compile, doctor, isa, run, trace
 from pipedsl.core.errors import PipedslError
 from pipedsl.core.version import __version__
 
-_COMMANDS = (doctor, compile, run, check, trace, isa)
+_COMMANDS = (doctor, run, compile, bench, check, trace, isa)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -107,6 +107,12 @@ KNOBS: dict[str, Knob] = {
             _flag,
             "whether the first workgroup of a kernel's first simulator launch is checked",
         ),
+        Knob(
+            "autotune",
+            lambda: True,
+            _flag,
+            "whether tuned functions measure; if not, they take their first configuration",
+        ),
         Knob("threads", _cpus, _positive, "host threads of one simulated launch"),
     )
 }  # fmt: skip

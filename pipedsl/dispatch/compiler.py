@@ -85,7 +85,7 @@ def _compile(
     return Artifact(image, MappingProxyType(stages), typed.budget)
 
 
-_COMPILER = ("core", "isa", "codegen", "pipeline", "target", "frontend", "dispatch")
+_COMPILER = ("core", "isa", "codegen", "pipeline", "tiles", "target", "frontend", "dispatch")
 
 
 def _key(

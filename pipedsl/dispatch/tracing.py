@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pipedsl.core.errors import LaunchError
+from pipedsl.core.files import write_whole
 from pipedsl.dispatch.callsite import caller
 from pipedsl.runtime.simulated import timed_launches
 from pipedsl.sim.timing.result import TimedRun
@@ -55,16 +56,11 @@ class Trace:
                 where=caller(),
             )
         text = write(picture_of(self._last()))
-        temporary = target.with_name(f".tmp-{os.getpid()}-{target.name}")
         try:
-            temporary.write_text(text)
-            os.replace(temporary, target)
-        except OSError as error:
-            raise LaunchError(
-                f"{str(target)!r} cannot be written: {error.strerror}.", where=caller()
-            ) from None
-        finally:
-            temporary.unlink(missing_ok=True)
+            write_whole(target, text)
+        except LaunchError as error:
+            error.where = caller()
+            raise
 
     def _last(self) -> TimedRun:
         if not self.runs:

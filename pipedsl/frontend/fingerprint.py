@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import sysconfig
 import textwrap
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,8 @@ from pipedsl.core.cache import content_key
 from pipedsl.target.function import DeviceFunction
 
 
-def fingerprint(function: Callable[..., Any], text: str) -> str:
-    """Hash of `function`, whose captured source is `text`, and of everything it refers to."""
+def fingerprint(function: Callable[..., Any], text: str | None = None) -> str:
+    """Hash of `function` and of everything it refers to; `text` is its source, where captured."""
     return content_key(*_Walk().function(function, text))
 
 
@@ -65,6 +67,8 @@ class _Walk:
                 yield from self.value(getattr(value, field.name))
         elif isinstance(value, types.ModuleType):
             yield f"module {value.__name__}"
+        elif (function := _users_function(value)) is not None:
+            yield from self.function(function)
         else:
             name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
             yield f"object {type(value).__module__}.{type(value).__qualname__} {name}"
@@ -89,7 +93,25 @@ class _Walk:
 
 
 def _code_token(code: types.CodeType) -> str:
-    return repr((code.co_code, code.co_consts, code.co_names, code.co_varnames, code.co_linetable))
+    # The repr of a nested code object has its address, which is another in every process.
+    nested = [_code_token(c) for c in code.co_consts if isinstance(c, types.CodeType)]
+    plain = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+    return repr((code.co_code, plain, nested, code.co_names, code.co_varnames, code.co_linetable))
+
+
+_LIBRARIES = tuple({sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")})
+_PACKAGE = str(Path(__file__).parent.parent)
+
+
+def _users_function(value: Any) -> types.FunctionType | None:
+    """The function that `value` is, or wraps as kernels and cached functions do, if it is the user's.
+
+    Libraries are known by their names, and pipedsl by the fingerprint of its source.
+    """
+    function = getattr(value, "__wrapped__", value)
+    if not isinstance(function, types.FunctionType):
+        return None
+    return None if function.__code__.co_filename.startswith((*_LIBRARIES, _PACKAGE)) else function
 
 
 def _names_in(function: Callable[..., Any], text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ checks. In a ``with`` block, entering acquires and leaving releases.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipedsl.target import gpu
 from pipedsl.target.acquisitions import Linear
@@ -53,11 +53,18 @@ class ProducerStage(Linear):
         self.advanced = advanced
         self.scoped = scoped
 
-    def __enter__(self) -> None:
-        self.pipeline.wait_consumer()
+    if TYPE_CHECKING:  # as Python sees `with`; kernels call both without an exception
 
-    def __exit__(self, vmcnt: int | None = None) -> None:  # noqa: PLE0302 (no exceptions)
-        self.release(vmcnt)
+        def __enter__(self) -> ProducerStage: ...
+        def __exit__(self, *error: object) -> None: ...
+
+    else:
+
+        def __enter__(self) -> None:
+            self.pipeline.wait_consumer()
+
+        def __exit__(self, vmcnt: int | None = None) -> None:  # noqa: PLE0302
+            self.release(vmcnt)
 
     def index(self) -> int:
         """The slot: 0 up to ``num_stages - 1``, int32."""
@@ -131,11 +138,18 @@ class ConsumerStage(Linear):
         self.advanced = advanced
         self.scoped = scoped
 
-    def __enter__(self) -> None:
-        self.pipeline.wait_producer()
+    if TYPE_CHECKING:  # as Python sees `with`; kernels call both without an exception
 
-    def __exit__(self) -> None:  # noqa: PLE0302 (no exceptions)
-        self.release()
+        def __enter__(self) -> ConsumerStage: ...
+        def __exit__(self, *error: object) -> None: ...
+
+    else:
+
+        def __enter__(self) -> None:
+            self.pipeline.wait_producer()
+
+        def __exit__(self) -> None:  # noqa: PLE0302
+            self.release()
 
     def index(self) -> int:
         """The slot: 0 up to ``num_stages - 1``, int32."""

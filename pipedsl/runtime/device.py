@@ -109,7 +109,7 @@ class Event(Protocol):
     def synchronize(self) -> None:
         """Wait until the marker is reached."""
 
-    def elapsed_ms(self, end: Any) -> float:
+    def elapsed_time(self, end: Any) -> float:
         """Milliseconds from this marker to `end`; both must have been recorded."""
 
 

@@ -170,7 +170,7 @@ class HipEvent:
     def synchronize(self) -> None:
         call("hipEventSynchronize", self._handle)
 
-    def elapsed_ms(self, end: HipEvent) -> float:
+    def elapsed_time(self, end: HipEvent) -> float:
         return float(call("hipEventElapsedTime", self._handle, end._handle))
 
 

@@ -21,17 +21,18 @@ from pipedsl.runtime.kernarg import KernargLayout
 from pipedsl.sim import Memory, load_assembly
 from pipedsl.sim.timing.result import TimedRun
 
-_timed: ContextVar[list[TimedRun] | None] = ContextVar("timed", default=None)
+_timed: ContextVar[tuple[list[TimedRun], bool] | None] = ContextVar("timed", default=None)
 
 
 @contextmanager
-def timed_launches() -> Iterator[list[TimedRun]]:
+def timed_launches(*, rest: bool = True) -> Iterator[list[TimedRun]]:
     """Launches on simulated devices in this context run in timing mode; yields their times, in order.
 
-    Every workgroup runs, so that results are those of any other launch.
+    Every workgroup runs, so that results are those of any other launch, unless `rest` is False: then
+    only those run that are modelled.
     """
     runs: list[TimedRun] = []
-    token = _timed.set(runs)
+    token = _timed.set((runs, rest))
     try:
         yield runs
     finally:
@@ -115,14 +116,14 @@ class SimulatedKernel:
     ) -> None:
         kernarg = bytearray(self._layout.size)
         self._layout.pack_into(kernarg, values, grid, block, lds_bytes)
-        runs = _timed.get()
-        found = () if runs is not None else self._look(grid, block, bytes(kernarg), lds_bytes)
+        timed = _timed.get()
+        found = () if timed is not None else self._look(grid, block, bytes(kernarg), lds_bytes)
         stats = self._kernel.run(
             self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes, sources=self._sources,
-            timing=runs is not None,
+            timing=timed is not None, rest=timed is None or timed[1],
         )  # fmt: skip
-        if runs is not None and stats.timed is not None:
-            runs.append(stats.timed)
+        if timed is not None and stats.timed is not None:
+            timed[0].append(stats.timed)
         for finding in {f.identity: f for f in (*stats.findings, *found)}.values():
             warnings.warn(CheckWarning(finding), stacklevel=2)
 
@@ -161,7 +162,7 @@ class SimulatedEvent:
     def synchronize(self) -> None:
         """Return at once."""
 
-    def elapsed_ms(self, end: SimulatedEvent) -> float:
+    def elapsed_time(self, end: SimulatedEvent) -> float:
         if self._seconds is None or end._seconds is None:
             raise DeviceError("an event was not recorded.", fix="call record() on both events.")
         return (end._seconds - self._seconds) * 1e3

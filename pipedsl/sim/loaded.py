@@ -12,6 +12,7 @@ from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.cache import FileCache, content_key
 from pipedsl.core.config import config
 from pipedsl.core.errors import AssemblyError
+from pipedsl.core.version import source_fingerprint
 from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.metadata import KernelMetadata
 from pipedsl.sim import micro
@@ -20,7 +21,6 @@ from pipedsl.sim.layout import WaveLayout
 from pipedsl.sim.reader import Program
 from pipedsl.sim.sgprs import mode_register
 from pipedsl.sim.translator import ENTRY_SYMBOL, Translator
-from pipedsl.sim.version import FINGERPRINT
 
 
 class LoadedKernel:
@@ -73,7 +73,8 @@ class LoadedKernel:
     def _link(self, matrix: str, translator: type[Translator]) -> Code:
         cache = FileCache("sim")
         variant = f"{matrix} {translator.__name__}"
-        key = content_key(self._text_key, self.name, variant, FINGERPRINT, host().key("", 0))
+        source = source_fingerprint("sim", "isa", "core")
+        key = content_key(self._text_key, self.name, variant, source, host().key("", 0))
         found = cache.get(key) if self._text_key else None
         if found is None:
             entry, mode = self.program.labels[self.name], mode_register(self.metadata)

@@ -124,21 +124,28 @@ EXPORT int hipStreamSynchronize(void *stream) {
 
 EXPORT int hipDeviceSynchronize(void) { return SUCCESS; }
 
-EXPORT int hipEventCreate(void **event) {
-    *event = malloc(1);
+/* Synthetic times: every record is 1.5 ms after the one before. */
+static int records;
+
+EXPORT int hipEventCreate(int **event) {
+    *event = calloc(1, sizeof **event);
     return SUCCESS;
 }
 
-EXPORT int hipEventDestroy(void *event) {
+EXPORT int hipEventDestroy(int *event) {
     free(event);
     return SUCCESS;
 }
 
-EXPORT int hipEventRecord(void *event, void *stream) { return SUCCESS; }
+EXPORT int hipEventRecord(int *event, void *stream) {
+    *event = ++records;
+    return SUCCESS;
+}
+
 EXPORT int hipEventSynchronize(void *event) { return SUCCESS; }
 
-EXPORT int hipEventElapsedTime(float *milliseconds, void *start, void *stop) {
-    *milliseconds = 1.5f;
+EXPORT int hipEventElapsedTime(float *milliseconds, const int *start, const int *stop) {
+    *milliseconds = 1.5f * (*stop - *start);
     return SUCCESS;
 }
 

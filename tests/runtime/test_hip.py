@@ -79,7 +79,7 @@ pipedsl.synchronize()
 print(out.copy_to_host(stream=stream)[:8].tolist())
 launch = hip_simulation.launches[0]
 print(launch["grid"], launch["block"], launch["lds_bytes"], launch["stream"] == stream.ptr != 0)
-print(start.elapsed_ms(end))
+print(start.elapsed_time(end))
 """,
     )
     assert output == ["[1, 3, 5, 7, 9, 11, 13, 15]", "(1, 2, 3) (8, 8, 1) 512 True", "1.5"]

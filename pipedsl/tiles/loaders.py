@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipedsl import gpu
-from tiles import OUTSIDE
+from pipedsl.target import gpu
+from pipedsl.tiles.shape import OUTSIDE
 
 
 class TileLoader:

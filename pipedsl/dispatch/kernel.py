@@ -213,6 +213,7 @@ def pipelined_kernel(
     unchecked: bool = False,
     waves_per_eu: int | None = None,
     timeout_ms: float | None = None,
+    trace: bool = False,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
@@ -223,6 +224,7 @@ def pipelined_kernel(
     unchecked: bool = False,
     waves_per_eu: int | None = None,
     timeout_ms: float | None = None,
+    trace: bool = False,
 ) -> Any:
     """Make a GPU kernel of a Python function.
 
@@ -240,6 +242,9 @@ def pipelined_kernel(
         Milliseconds of the device's clock after which a wait for a counter gives up. Every launch
         then waits for the kernel, and raises a `DeadlockError` that says who waited for what. The
         simulator, which proves deadlocks anyway, counts 100 instructions as a microsecond.
+    trace : bool
+        Note the shader clock at waits, signals and barriers, so that `pipedsl.trace` has a timeline
+        on a GPU too. The notes take time themselves; without this there is no code for them.
 
     Returns
     -------
@@ -254,7 +259,9 @@ def pipelined_kernel(
         raise LaunchError(
             f"timeout_ms is {timeout_ms!r}.", fix="use a positive number.", where=caller()
         )
-    options = Options(unchecked=unchecked, waves_per_eu=waves_per_eu, timeout_ms=timeout_ms)
+    options = Options(
+        unchecked=unchecked, waves_per_eu=waves_per_eu, timeout_ms=timeout_ms, trace=trace
+    )
     if function is None:
         return functools.partial(Kernel, options=options)
     return Kernel(function, options)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pipedsl.core import stamps
 from pipedsl.core.errors import LaunchError
 from pipedsl.core.image import KernelImage
 from pipedsl.dispatch.arguments import HostArrays, array_fields
 from pipedsl.dispatch.geometry import Geometry
+from pipedsl.dispatch.stamps import StampBuffer
 from pipedsl.dispatch.timeouts import TimeoutBuffer
 from pipedsl.runtime import Device, DeviceArray, Executable
 
@@ -39,9 +42,12 @@ class LaunchPlan:
             for parameter in image.parameters
             if parameter.kind != "hidden"
         ]
-        gives_up = len(self._parameters) < len(image.parameters)
-        self._timeouts = TimeoutBuffer(device, image) if gives_up else None
         self._check(geometry)
+        self._buffers = [
+            _hidden_buffer(parameter.name, device, image, geometry)
+            for parameter in image.parameters
+            if parameter.kind == "hidden"
+        ]
 
     def _check(self, geometry: Geometry) -> None:
         metadata, arch = self._executable.metadata, self.device.arch
@@ -83,21 +89,15 @@ class LaunchPlan:
             copies.release()
 
     def _start(self, geometry: Geometry, values: Sequence[Any]) -> None:
-        if self._timeouts is not None:
-            return self._start_with_timeouts(self._timeouts, geometry, values)
-        return self._executable.launch(
+        if self._buffers:
+            values = [*values, *(buffer.address for buffer in self._buffers)]
+        for buffer in self._buffers:
+            buffer.clear(geometry.stream)
+        self._executable.launch(
             geometry.grid, geometry.block, values, geometry.stream, geometry.lds_bytes
         )
-
-    def _start_with_timeouts(
-        self, timeouts: TimeoutBuffer, geometry: Geometry, values: Sequence[Any]
-    ) -> None:
-        timeouts.clear(geometry.stream)
-        self._executable.launch(
-            geometry.grid, geometry.block, [*values, timeouts.address], geometry.stream,
-            geometry.lds_bytes,
-        )  # fmt: skip
-        timeouts.check(geometry.stream)
+        for buffer in self._buffers:
+            buffer.check(geometry.stream)
 
     def _address(self, name: str, array: DeviceArray) -> int:
         if array.device is not self.device:
@@ -107,3 +107,12 @@ class LaunchPlan:
                 fix=f'launch inside use_device("{array.device.name}"), or copy the array.',
             )
         return array.address
+
+
+def _hidden_buffer(
+    name: str, device: Device, image: KernelImage, geometry: Geometry
+) -> TimeoutBuffer | StampBuffer:
+    """The buffer that the hidden parameter `name` points to."""
+    if name == stamps.PARAMETER:
+        return StampBuffer(device, image, math.prod(geometry.block))
+    return TimeoutBuffer(device, image)

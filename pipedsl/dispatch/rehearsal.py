@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from pipedsl.core import stamps, timeouts
 from pipedsl.core.image import KernelImage
-from pipedsl.core.timeouts import BYTES
 from pipedsl.dispatch.arguments import array_fields
 from pipedsl.dispatch.geometry import Geometry
 from pipedsl.runtime import DeviceArray
@@ -38,6 +39,11 @@ class Rehearsal:
         self.image = image
         self.geometry = geometry
         self.kernel: Kernel = _load(image.asm).kernels[image.name]
+        waves = -(-math.prod(geometry.block) // self.kernel.metadata.wave_size)
+        self._hidden = {
+            timeouts.PARAMETER: timeouts.BYTES,
+            stamps.PARAMETER: 8 * stamps.WORDS * stamps.regions(waves),
+        }
         self._layout = KernargLayout(self.kernel.metadata, image)
         self._arguments = [_on_host(argument) for argument in arguments]
 
@@ -47,7 +53,7 @@ class Rehearsal:
         arguments = iter(self._arguments)
         for parameter in self.image.parameters:
             if parameter.kind == "hidden":
-                values.append(memory.allocate(BYTES, parameter.name, 8))
+                values.append(memory.allocate(self._hidden[parameter.name], parameter.name, 8))
                 continue
             argument = next(arguments)
             if parameter.kind != "array":

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 
 from pipedsl.core.errors import LaunchError
 from pipedsl.core.files import write_whole
 from pipedsl.dispatch.callsite import caller
-from pipedsl.runtime.simulated import timed_launches
+from pipedsl.dispatch.pictures import picture_of
+from pipedsl.dispatch.stamps import StampedRun, stamped_launches
+from pipedsl.runtime import get_device
+from pipedsl.runtime.simulated import SimulatedDevice, timed_launches
 from pipedsl.sim.timing.result import TimedRun
-from pipedsl.sim.timing.timeline import Interval
 from pipedsl.views.perfetto import to_trace_events
-from pipedsl.views.picture import KINDS, Arrow, Bar, Picture, Row
+from pipedsl.views.picture import Picture
 from pipedsl.views.svg import to_svg
 from pipedsl.views.text import to_text
 
@@ -25,17 +26,17 @@ class Trace:
 
     Attributes
     ----------
-    runs : list of TimedRun
+    runs : list of TimedRun or StampedRun
         One per launch, in order.
     """
 
-    def __init__(self, runs: Iterable[TimedRun] = ()) -> None:
+    def __init__(self, runs: Iterable[TimedRun | StampedRun] = ()) -> None:
         self.runs = list(runs)
 
     @property
     def summary(self) -> tuple[str, ...]:
         """Where the time of each role of the last launch went, in words."""
-        return summary_of(self._last())
+        return picture_of(self._last()).summary
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the last launch's timeline: ``.svg``, ``.html``, ``.txt``, or ``.json`` for Perfetto.
@@ -62,11 +63,12 @@ class Trace:
             error.where = caller()
             raise
 
-    def _last(self) -> TimedRun:
+    def _last(self) -> TimedRun | StampedRun:
         if not self.runs:
             raise LaunchError(
-                "nothing was launched on a simulated device in the trace.",
-                fix='launch a kernel inside "with pipedsl.trace() as t:".',
+                "no launch was traced.",
+                fix='launch inside "with pipedsl.trace() as t:"; on a GPU, a kernel made with '
+                "@pipelined_kernel(trace=True).",
                 where=caller(),
             )
         return self.runs[-1]
@@ -82,10 +84,17 @@ class Trace:
 
 
 @contextmanager
-def trace() -> Iterator[Trace]:
-    """Model the time of every launch on a simulated device in the block.
+def trace(*, stamps: bool | None = None) -> Iterator[Trace]:
+    """Show where the time of the launches in the block goes.
 
-    Results are those of any launch. The times are modelled cycles of one compute unit, never a GPU's.
+    On a simulated device their time is modelled: results are those of any launch, and times are
+    modelled cycles of one compute unit, never a GPU's. On a GPU the timeline comes from kernels made
+    with ``@pipelined_kernel(trace=True)``, which note the shader clock at waits and signals.
+
+    Parameters
+    ----------
+    stamps : bool, optional
+        Take the timeline from the kernels' own notes; by default on a GPU alone.
 
     Examples
     --------
@@ -96,86 +105,13 @@ def trace() -> Iterator[Trace]:
         t  # in a notebook cell: the timeline
         t.save("run.json")  # opens in Perfetto
     """
+    noted = stamps if stamps is not None else not isinstance(get_device(), SimulatedDevice)
     traced = Trace()
-    with timed_launches() as runs:
+    with timed_launches() as modelled, stamped_launches() as stamped:
         try:
             yield traced
         finally:
-            traced.runs = runs
-
-
-def picture_of(run: TimedRun) -> Picture:
-    """The timeline of a modelled launch."""
-    rows = tuple(
-        Row(f"wave {number} ({wave.role})", f"workgroup {wave.workgroup}")
-        for number, wave in enumerate(run.waves)
-    )
-    return Picture(
-        f"{run.kernel} on {run.arch}: {run.cycles} modelled cycles", "modelled cycles", rows,
-        tuple(
-            Bar(i.wave, i.kind, i.start, i.end, _label(i), _hover(i)) for i in run.intervals
-        ),
-        tuple(
-            Arrow(a.source, a.target, a.sent, a.received, f"{a.kind}[{a.stage}]")
-            for a in run.arrows
-        ),
-        run.cycles, summary_of(run),
-    )  # fmt: skip
-
-
-def summary_of(run: TimedRun) -> tuple[str, ...]:
-    """What each role waits for, the longest first, and what may help."""
-    total: dict[str, dict[str, int]] = {}
-    for interval in run.intervals:
-        into = total.setdefault(run.waves[interval.wave].role, dict.fromkeys(KINDS, 0))
-        into[interval.kind] += interval.end - interval.start
-    lines = []
-    for role, spent in total.items():
-        whole = sum(spent.values()) or 1
-        waits = sorted(
-            ((n, kind) for kind, n in spent.items() if n and kind != "work"), reverse=True
-        )
-        parts = [f"{KINDS[kind]} {n / whole:.0%} of the time" for n, kind in waits[:3]]
-        advice = _ADVICE.get(waits[0][1], "") if waits and waits[0][0] > whole / 4 else ""
-        text = ", ".join(parts) or "never waits"
-        lines.append(f"{role}: {text}{': ' * bool(advice)}{advice}.")
-    return tuple(lines)
-
-
-_ADVICE = {
-    "full": "producers are the slower side; more of them, or longer accesses, would help",
-    "empty": "consumers are the slower side; more stages help only where their pace varies",
-    "memory": "loads are not early enough; more stages, or loading a tile ahead, would hide them",
-    "lds": "LDS is the limit; look for bank conflicts",
-    "barrier": "waves meet more often than they need, or have different amounts of work",
-}
-
-
-def _label(interval: Interval) -> str:
-    if interval.stage is None:
-        return ""
-    return f"{interval.kind}[{interval.stage}] lap {interval.lap}"
-
-
-def _hover(interval: Interval) -> str:
-    text = f"{KINDS[interval.kind]}, {interval.end - interval.start} cycles from {interval.start}"
-    if interval.line is None:
-        return text
-    name, line = interval.line
-    return f"{text}\n{Path(name).name}:{line} {_source(name, line)}".rstrip()
-
-
-def _source(name: str, line: int) -> str:
-    lines = _lines(name)
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
-
-
-@lru_cache(maxsize=32)
-def _lines(name: str) -> tuple[str, ...]:
-    try:
-        return tuple(Path(name).read_text().splitlines())
-    except OSError:
-        return ()
+            traced.runs = list(stamped if noted else modelled)
 
 
 def _page(picture: Picture) -> str:

@@ -29,11 +29,14 @@ class Options:
         Waves per SIMD that the compiler leaves registers for.
     timeout_ms : float or None
         Milliseconds after which a wait gives up.
+    trace : bool
+        Note the shader clock at waits and signals.
     """
 
     unchecked: bool = False
     waves_per_eu: int | None = None
     timeout_ms: float | None = None
+    trace: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ def lower(
             unchecked=options.unchecked,
             waves_per_eu=options.waves_per_eu,
             timeout_ms=options.timeout_ms,
+            trace=options.trace,
         )
     except PipedslError as error:
         _show_captured_line(error, source)

@@ -29,6 +29,7 @@ class CounterHandle:
 
     def arrive(self) -> None:
         """Raise the signal, once per wave."""
+        gpu.stamp("signal", self.counter, 0, 0, 0)
         gpu.counter_signal(self.counter, 0)
 
 
@@ -124,18 +125,22 @@ class AmdCounterBackend:
     def wait_full(self, stage: int, phase: int, ticks: int | None = None) -> None:
         """Wait until slot `stage` was filled in lap `phase`; `ticks` is ignored."""
         threshold = self._full_threshold(phase)
+        gpu.stamp("full", self.counters, stage, stage, phase)
         started = gpu.stopwatch()
         while gpu.any_lane(gpu.counter_load(self.counters, stage) < threshold):
             gpu.sleep(0)
             gpu.give_up(started, self.counters, stage, threshold)
+        gpu.stamp("got", self.counters, stage, stage, phase)
 
     def wait_empty(self, stage: int, phase: int, ticks: int | None = None) -> None:
         """Wait until slot `stage` was drained before lap `phase`; `ticks` is ignored."""
         threshold = self._empty_threshold(phase)
+        gpu.stamp("empty", self.counters, self.num_stages + stage, stage, phase)
         started = gpu.stopwatch()
         while gpu.any_lane(gpu.counter_load(self.counters, self.num_stages + stage) < threshold):
             gpu.sleep(0)
             gpu.give_up(started, self.counters, self.num_stages + stage, threshold)
+        gpu.stamp("got", self.counters, self.num_stages + stage, stage, phase)
 
     def _full_threshold(self, phase: int) -> Any:
         laps = np.uint32(phase) + np.uint32(1)
@@ -152,10 +157,12 @@ class AmdCounterBackend:
 
     def arrive_full(self, stage: int) -> None:
         """Count this wave in at the full signal of slot `stage`."""
+        gpu.stamp("signal", self.counters, stage, stage, 0)
         gpu.counter_signal(self.counters, stage)
 
     def arrive_empty(self, stage: int) -> None:
         """Count this wave in at the empty signal of slot `stage`."""
+        gpu.stamp("signal", self.counters, self.num_stages + stage, stage, 0)
         gpu.counter_signal(self.counters, stage, self.num_stages)
 
     def full_handle(self, stage: int) -> CounterHandle:

@@ -98,24 +98,30 @@ class SingleCounterSync:
 
     def wait_empty(self, tile: int, stage: int, lap: int) -> None:
         """As a writer: wait until the readers of lap ``lap - 1`` are done with the tile."""
-        self._wait(tile, stage, lap * self.per_lap)
+        self._wait(tile, stage, lap * self.per_lap, "empty", lap)
 
     def wait_full(self, tile: int, stage: int, lap: int) -> None:
         """As a reader: wait until the tile was written in `lap`."""
-        self._wait(tile, stage, lap * self.per_lap + self.writes)
+        self._wait(tile, stage, lap * self.per_lap + self.writes, "full", lap)
 
     def arrive_full(self, tile: int, stage: int) -> None:
         """Count this wave in as a writer of the tile that is done."""
-        gpu.counter_signal(self.counters, tile * self.num_stages + stage)
+        index = tile * self.num_stages + stage
+        gpu.stamp("signal", self.counters, index, index, 0)
+        gpu.counter_signal(self.counters, index)
 
     def arrive_empty(self, tile: int, stage: int) -> None:
         """Count this wave in as a reader of the tile that is done."""
-        gpu.counter_signal(self.counters, tile * self.num_stages + stage)
+        index = tile * self.num_stages + stage
+        gpu.stamp("signal", self.counters, index, index, 0)
+        gpu.counter_signal(self.counters, index)
 
-    def _wait(self, tile: int, stage: int, threshold: Any) -> None:
+    def _wait(self, tile: int, stage: int, threshold: Any, kind: str, lap: int) -> None:
         index = tile * self.num_stages + stage
         wanted: Any = np.int32(threshold)
+        gpu.stamp(kind, self.counters, index, index, lap)
         started = gpu.stopwatch()
         while gpu.any_lane(gpu.counter_load(self.counters, index) < wanted):
             gpu.sleep(0)
             gpu.give_up(started, self.counters, index, wanted)
+        gpu.stamp("got", self.counters, index, index, lap)

@@ -13,7 +13,6 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from pipedsl.core.arch import ARCHS, Arch
 from pipedsl.core.errors import KernelTypeError, SourceLocation, TargetError
-from pipedsl.core.timeouts import PARAMETER
 from pipedsl.isa.budget import Budget
 from pipedsl.target.budget import budget_of, check_lds, check_registers
 from pipedsl.target.composites import Array, LocalArray, Method, Object
@@ -83,7 +82,11 @@ class Compilation:
     waves_per_eu : int, optional
         Waves per SIMD that LLVM leaves registers for.
     timeout : int, optional
-        Ticks of the steady counter after which waits give up; the kernel then has one more argument.
+        Ticks of the steady counter after which waits give up.
+    trace : bool
+        Note the shader clock at waits and signals.
+    hidden : sequence of str
+        Names of arguments that the kernel has beyond the function's, pointers to buffers.
 
     Attributes
     ----------
@@ -102,8 +105,12 @@ class Compilation:
         unchecked: bool = False,
         waves_per_eu: int | None = None,
         timeout: int | None = None,
+        trace: bool = False,
+        hidden: Sequence[str] = (),
     ) -> None:
         self.arch = arch
+        self.trace = trace
+        self.hidden = tuple(hidden)
         self.timeout = timeout
         self.block = block
         self.unchecked = unchecked
@@ -149,8 +156,7 @@ class Compilation:
             for name, ty in zip(names, kinds, strict=True)
             for label, kind in zip(labels(name, ty), _argument_types(ty), strict=True)
         ]
-        if self.timeout is not None:
-            parameters.append((PARAMETER, llvm.PointerType(addrspace=1)))
+        parameters += [(name, llvm.PointerType(addrspace=1)) for name in self.hidden]
         module = KernelModule(
             symbol, code.co_filename, code.co_firstlineno, self.arch, self.block, parameters
         )

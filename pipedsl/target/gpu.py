@@ -515,6 +515,22 @@ def give_up(started: int, counters: Any, index: int, wanted: int) -> None:
     _device_only("give_up()")
 
 
+def stamp(kind: str, counters: Any, index: int, slot: int, lap: int) -> None:
+    """Note the shader clock, in a kernel with ``trace=True``; no code at all in another.
+
+    Parameters
+    ----------
+    kind : str
+        A constant of `pipedsl.core.stamps.KINDS`.
+    counters : LDS array
+    index : int
+        The counter that is waited for or raised.
+    slot, lap : int
+        What a timeline shows.
+    """
+    _device_only("stamp()")
+
+
 def declare_ring(
     counters: Any, num_stages: int, producer_arrivals: int, consumer_arrivals: int
 ) -> None:

@@ -45,7 +45,7 @@ def _coordinate(compilation: Compilation, source: types.Type, name: str) -> Oper
         gpu.thread_idx: _thread_idx,
         gpu.block_idx: _block_idx,
         gpu.block_dim: _block_dim,
-        gpu.grid_dim: _grid_dim,
+        gpu.grid_dim: grid_dim,
     }[index]
     return Operation(types.int32, [source], lambda low, values: (emit(low, axis),))
 
@@ -74,7 +74,8 @@ def _block_dim(low: Lowering, axis: int) -> ir.Value:
     return low.builder.zext(size, _I32)
 
 
-def _grid_dim(low: Lowering, axis: int) -> ir.Value:
+def grid_dim(low: Lowering, axis: int) -> ir.Value:
+    """Workgroups along an axis."""
     return _implicit_argument(low, _BLOCK_COUNT + 4 * axis, _I32)
 
 
@@ -113,13 +114,13 @@ def _wave_id(compilation: Compilation) -> Operation:
         return known(constant(0))
 
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        wave = low.builder.lshr(_linear_thread(low), ir.Constant(_I32, shift))
+        wave = low.builder.lshr(linear_thread(low), ir.Constant(_I32, shift))
         return (low.call("llvm.amdgcn.readfirstlane.i32", _I32, [wave]),)
 
     return Operation(types.int32, (), emit)
 
 
-def _linear_thread(low: Lowering) -> ir.Value:
+def linear_thread(low: Lowering) -> ir.Value:
     """Position of the thread in its block; waves are cut from this order."""
     block = low.compilation.block
     last = 2 if block is None else max(axis for axis in range(3) if axis == 0 or block[axis] > 1)
@@ -128,3 +129,11 @@ def _linear_thread(low: Lowering) -> ir.Value:
         scaled = low.builder.mul(linear, _block_dim(low, axis), flags=("nuw", "nsw"))
         linear = low.builder.add(scaled, _thread_idx(low, axis), flags=("nuw", "nsw"))
     return linear
+
+
+def block_size(low: Lowering) -> ir.Value:
+    """Threads of a block."""
+    size = _block_dim(low, 0)
+    for axis in (1, 2):
+        size = low.builder.mul(size, _block_dim(low, axis))
+    return size

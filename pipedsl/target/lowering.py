@@ -16,6 +16,7 @@ from pipedsl.core.errors import SourceLocation
 from pipedsl.target.footprint import Footprint
 from pipedsl.target.frame import Frame, StackSlot
 from pipedsl.target.operations import Value
+from pipedsl.target.stamps import Stamper, stamp
 
 if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation, TypedFunction
@@ -37,6 +38,8 @@ class Lowering:
         Producer and consumer waves of a workgroup, where the kernel declares them.
     stages : int
         Slots of the longest ring that the kernel declares; 0 without one.
+    stamper : Stamper or None
+        Of a kernel with ``trace=True``.
     """
 
     def __init__(self, compilation: Compilation, module: KernelModule) -> None:
@@ -49,10 +52,15 @@ class Lowering:
         self.footprint = Footprint()
         self.roles: tuple[int, int] | None = None
         self.stages = 0
+        self.stamper: Stamper | None = None
 
     def kernel(self, typed: TypedFunction, args: Sequence[Value]) -> None:
         """Emit the whole body of the kernel."""
+        if self.compilation.trace:
+            self.stamper = Stamper(self)
+        stamp(self, "start")
         self.expand(typed, args)
+        stamp(self, "end")
         self.builder.ret_void()
         self._entry.branch(self._body)
 

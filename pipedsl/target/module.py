@@ -9,7 +9,6 @@ from llvmlite import ir
 
 from pipedsl.core.arch import Arch
 from pipedsl.core.errors import SourceLocation
-from pipedsl.core.timeouts import PARAMETER
 from pipedsl.target.debuginfo import LineTable
 from pipedsl.target.types import LDS
 
@@ -88,11 +87,9 @@ class KernelModule:
         flag = self.module.add_metadata([ir.Constant(i32, behavior), name, ir.Constant(i32, value)])
         self.module.add_named_metadata("llvm.module.flags").add(flag)
 
-    @property
-    def timeouts(self) -> ir.Value:
-        """Pointer to the buffer of waits that gave up: the last argument."""
-        assert self.function.args[-1].name == PARAMETER
-        return self.function.args[-1]
+    def argument(self, name: str) -> ir.Value:
+        """The kernel argument `name`."""
+        return next(argument for argument in self.function.args if argument.name == name)
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
         """The LLVM intrinsic `name`."""

@@ -18,6 +18,7 @@ from pipedsl.target import (  # noqa: F401
     scheduling,
     sequences,
     sign,
+    stamps,
     sync,
     timeouts,
     vectors,

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from numba.core import types
 
+from pipedsl.core import stamps, timeouts
 from pipedsl.core.arch import Arch
 from pipedsl.core.image import Parameter
-from pipedsl.core.timeouts import PARAMETER
 from pipedsl.isa.budget import Budget
 from pipedsl.target import registry
 from pipedsl.target.compilation import Compilation
@@ -66,6 +66,7 @@ def lower_kernel(
     unchecked: bool = False,
     waves_per_eu: int | None = None,
     timeout_ms: float | None = None,
+    trace: bool = False,
 ) -> LoweredKernel:
     """Compile `function` to LLVM IR.
 
@@ -74,12 +75,13 @@ def lower_kernel(
     KernelError, ResourceError
     """
     timeout = None if timeout_ms is None else max(1, round(timeout_ms * TICKS_PER_MS))
+    hidden = [timeouts.PARAMETER] * (timeout is not None) + [stamps.PARAMETER] * trace
     compilation = Compilation(
-        arch, block, unchecked=unchecked, waves_per_eu=waves_per_eu, timeout=timeout
-    )
+        arch, block, unchecked=unchecked, waves_per_eu=waves_per_eu, timeout=timeout, trace=trace,
+        hidden=hidden,
+    )  # fmt: skip
     module = compilation.compile(function, arg_types, symbol)
     names = inspect.signature(function).parameters
-    hidden = () if timeout is None else (Parameter(PARAMETER, "hidden", "int64", 0, ("pointer",)),)
     return LoweredKernel(
         llvm_ir=module.finish(waves_per_eu),
         parameters=(
@@ -87,7 +89,7 @@ def lower_kernel(
                 _parameter(name, ty, position in compilation.written)
                 for position, (name, ty) in enumerate(zip(names, arg_types, strict=True))
             ),
-            *hidden,
+            *(Parameter(name, "hidden", "int64", 0, ("pointer",)) for name in hidden),
         ),
         lds_bytes=module.lds_bytes,
         filenames=frozenset(module.debug.filenames),

@@ -20,6 +20,7 @@ from pipedsl.target.operations import (
     implements,
 )
 from pipedsl.target.promotion import scalar_type
+from pipedsl.target.stamps import stamp
 from pipedsl.target.types import LDS, Constant
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def fence(low: Lowering, ordering: str, *, lds_only: bool) -> None:
 def _barrier(compilation: Compilation) -> Operation:
     def emit(low: Lowering, values: Sequence[Value]) -> Value:
         fence(low, "release", lds_only=False)
+        stamp(low, "barrier")
         low.call("llvm.amdgcn.s.barrier", _VOID, [])
+        stamp(low, "got")
         fence(low, "acquire", lds_only=False)
         return ()
 

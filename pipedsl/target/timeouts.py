@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 from numba.core import types
 
-from pipedsl.core.timeouts import CAPACITY, FIELDS, RECORD
+from pipedsl.core.timeouts import CAPACITY, FIELDS, PARAMETER, RECORD
 from pipedsl.target import gpu
 from pipedsl.target.arrays import element_pointer
 from pipedsl.target.composites import Array
@@ -64,7 +64,7 @@ def _give_up(
         first = low.call("llvm.amdgcn.readfirstlane.i32", _I32, [lane])
         builder.cbranch(builder.icmp_unsigned("==", lane, first), note, leave)
         builder.position_at_end(note)
-        buffer = low.module.timeouts
+        buffer = low.module.argument(PARAMETER)
         slot = builder.atomic_rmw("add", buffer, _I64(1), "monotonic")
         kept = builder.select(
             builder.icmp_unsigned("<", slot, _I64(CAPACITY)), slot, _I64(CAPACITY)

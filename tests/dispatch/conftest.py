@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipedsl import config, use_device
+from tests.runtime.hip_fixtures import hip_environment, run_hip
+
+__all__ = ["hip_environment", "run_hip", "simulator"]
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ def run_hip(hip_environment: dict[str, str]) -> Callable[..., str]:
     """Function that runs Python text in a process with the test HIP library; its output."""
 
     def run(script: str, **environment: str) -> str:
-        return _run_python(script, **hip_environment, PYTHONPATH=str(HERE), **environment)
+        return _run_python(script, **hip_environment, PYTHONPATH=os.pathsep.join(map(str, (HERE, HERE.parents[1]))), **environment)
 
     return run
 

@@ -10,7 +10,7 @@ import pytest
 
 import pipedsl
 from pipedsl import LaunchError, Roles, gpu, pipelined_kernel
-from pipedsl.dispatch.tracing import picture_of
+from pipedsl.dispatch.pictures import picture_of
 from pipedsl.views.picture import Arrow, Bar, Picture, Row
 from pipedsl.views.svg import to_svg
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_saved(traced, tmp_path) -> None:
         traced.save(tmp_path / "run.png")
     with pipedsl.trace() as empty:
         pass
-    with pytest.raises(LaunchError, match="nothing was launched"):
+    with pytest.raises(LaunchError, match="no launch was traced"):
         empty.save(tmp_path / "run.svg")
     assert str(empty) == "<Trace of 0 launches>"
 

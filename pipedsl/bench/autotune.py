@@ -19,6 +19,7 @@ from pipedsl.bench.sweep import PACKAGES, processes
 from pipedsl.core.cache import FileCache, content_key
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError, PipedslError
+from pipedsl.core.html import Shown
 from pipedsl.core.version import source_fingerprint
 from pipedsl.dispatch.callsite import caller
 from pipedsl.frontend.fingerprint import fingerprint
@@ -26,7 +27,7 @@ from pipedsl.runtime import DeviceArray, get_device, to_device, use_device
 from pipedsl.runtime.simulated import SimulatedDevice
 
 
-class Config:
+class Config(Shown):
     """One choice of keyword arguments for a tuned function.
 
     Examples
@@ -50,7 +51,7 @@ class Config:
 Prune = Callable[[Sequence[Config], Mapping[str, Any]], Sequence[Config]]
 
 
-class Tuned:
+class Tuned(Shown):
     """A function whose configuration is chosen at the first call with new key values.
 
     Attributes

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pipedsl.core.errors import LaunchError
+from pipedsl.core.html import Shown
 from pipedsl.dispatch.callsite import caller
 from pipedsl.runtime import Device, get_device
 from pipedsl.runtime.simulated import SimulatedDevice, timed_launches
@@ -18,7 +19,7 @@ _CLOCKS = ("device", "host")
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(Shown):
     """Repeated times of one function.
 
     Attributes

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipedsl.core.errors import DeadlockError, SimulationError, SourceLocation
 from pipedsl.core.findings import CODES, Finding
+from pipedsl.core.html import box
 from pipedsl.core.version import __version__
 
 
@@ -65,12 +66,12 @@ class Report:
         return f"{count} finding{'s' * (count != 1)}" if count else "clean"
 
     def _repr_html_(self) -> str:
-        rows = "".join(_row(finding) for finding in (*self.findings, *self.hints))
+        rows = "".join(_row(finding) for finding in (*self.findings, *self.hints)[:_SHOWN])
         drawing = f"<pre>{escape(chr(10).join(self.drawing))}</pre>" if self.drawing else ""
         table = (
             f"<table><tr><th>code</th><th>finding</th><th>where</th><th>fix</th></tr>{rows}</table>"
         )
-        return f"<div><b>{escape(self._head())}</b>{table if rows else ''}{drawing}</div>"
+        return box(f"{table if rows else ''}{drawing}", self._head())
 
     def to_json(self) -> str:
         """The report as JSON text."""
@@ -108,6 +109,9 @@ class Report:
             "runs": [{"tool": {"driver": driver}, "results": results}],
         }
         return json.dumps(log, indent=2)
+
+
+_SHOWN = 100  # findings in a notebook: each is a few lines
 
 
 class Collector:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import CompilationError
+from pipedsl.core.html import Shown
 from pipedsl.isa.budget import Budget
 from pipedsl.isa.metadata import read_metadata
 from pipedsl.isa.occupancy import occupancy
 
 
 @dataclass(frozen=True)
-class Resources:
+class Resources(Shown):
     """What one kernel takes.
 
     Attributes

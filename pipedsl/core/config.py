@@ -14,7 +14,8 @@ from typing import Any
 
 import platformdirs
 
-from pipedsl.core.errors import ConfigError
+from pipedsl.core.errors import ConfigError, provide_traceback_switch
+from pipedsl.core.html import Shown
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,12 @@ KNOBS: dict[str, Knob] = {
             _one_of("fast", "exact"),
             "rounding of simulated matrix instructions: fast (host FMA) or exact (as the hardware)",
         ),
+        Knob(
+            "traceback",
+            lambda: False,
+            _flag,
+            "whether errors show Python's whole traceback instead of the user's line alone",
+        ),
         Knob("seed", lambda: 0, int, "seed of the simulator's wave scheduling"),
         Knob("check", lambda: False, _flag, "whether every simulator launch is checked"),
         Knob(
@@ -122,7 +129,7 @@ _process: dict[str, Any] = {}
 _thread = threading.local()
 
 
-class Config:
+class Config(Shown):
     """Typed access to the knobs: ``config.device``, ``config.scope(device="sim")``.
 
     A value comes from the innermost `scope`, else from `set_for_thread`, else from an assignment,
@@ -180,7 +187,7 @@ class Config:
 def _knob(name: str) -> Knob:
     knob = KNOBS.get(name)
     if knob is None:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         raise ConfigError(f"there is no setting {name!r}.", fix=f"use one of {', '.join(KNOBS)}.")
     return knob
@@ -196,3 +203,4 @@ def _parse(knob: Knob, value: Any, origin: str) -> Any:
 
 
 config = Config()
+provide_traceback_switch(lambda: bool(config.traceback))

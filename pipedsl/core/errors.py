@@ -28,7 +28,11 @@ A raising call leaves its arguments as they were.
 from __future__ import annotations
 
 import linecache
+import sys
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ class PipedslError(Exception):
         self, message: str, *, fix: str | None = None, where: SourceLocation | None = None
     ) -> None:
         super().__init__(message)
+        if sys.excepthook is sys.__excepthook__:
+            sys.excepthook = _show
         self.message = message
         self.fix = fix
         self.where = where
@@ -109,7 +115,31 @@ class PipedslError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What Jupyter shows in place of a traceback."""
+        if _wants_traceback():
+            return traceback.format_exception(type(self), self, self.__traceback__)
         return [f"{type(self).__name__}: {self}"]
+
+
+_switches: list[Callable[[], bool]] = []
+
+
+def provide_traceback_switch(wanted: Callable[[], bool]) -> None:
+    """Let `wanted` say from now on whether errors show Python's whole traceback."""
+    _switches[:] = [wanted]
+
+
+def _wants_traceback() -> bool:
+    return any(wanted() for wanted in _switches)
+
+
+def _show(
+    kind: type[BaseException], error: BaseException, frames: TracebackType | None
+) -> None:  # fmt: skip
+    """What a terminal shows of an error that nobody caught; of others, what Python shows."""
+    if isinstance(error, PipedslError) and not _wants_traceback():
+        print(f"{kind.__name__}: {error}", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, frames)
 
 
 def _rebuild(cls: type[PipedslError], state: dict) -> PipedslError:

@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from pipedsl.checker.report import Report
 from pipedsl.codegen.hsaco import assemble
 from pipedsl.codegen.resources import Resources, read_resources
 from pipedsl.codegen.store import Artifact
+from pipedsl.core.html import Shown
 from pipedsl.core.image import KernelImage
+from pipedsl.dispatch.listing import listing_of
 from pipedsl.isa.budget import Budget
+from pipedsl.sim.timing.result import TimedRun
+from pipedsl.views.listing import Listing
 
 
-class CompiledKernel:
+class CompiledKernel(Shown):
     """A kernel compiled for one arch and one set of argument types.
 
     Attributes
@@ -67,6 +72,13 @@ class CompiledKernel:
             If no assembler for the arch is on this machine; the message says what to install.
         """
         return assemble(self.asm, self.arch)
+
+    def listing(self, run: TimedRun | None = None, report: Report | None = None) -> Listing:
+        """The assembly beside Python lines; see `pipedsl.views.annotate`."""
+        return listing_of(self.image, run, report)
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.resources}"
 
     def __repr__(self) -> str:
         block = "" if self.image.block is None else f", block {self.image.block}"

@@ -8,21 +8,25 @@ from typing import Any, NoReturn, overload
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import LaunchError, PipedslError
+from pipedsl.core.html import Shown
 from pipedsl.dispatch.arguments import argument_type, signature
 from pipedsl.dispatch.callsite import caller
 from pipedsl.dispatch.compiled import CompiledKernel
 from pipedsl.dispatch.compiler import compile_kernel
 from pipedsl.dispatch.freshness import Dependencies
 from pipedsl.dispatch.geometry import Geometry, read_block, read_geometry
+from pipedsl.dispatch.listing import listing_of
 from pipedsl.dispatch.plan import LaunchPlan
 from pipedsl.dispatch.rehearsal import Rehearsal
 from pipedsl.frontend import KernelSource, Options
 from pipedsl.runtime import get_device
 from pipedsl.runtime.device import Dim3
+from pipedsl.sim.check import check_kernel
 from pipedsl.sim.timing.result import TimedRun
+from pipedsl.views.listing import Listing
 
 
-class Kernel:
+class Kernel(Shown):
     """A function for the GPU; made by `pipelined_kernel`.
 
     ``kernel[grid, block](*args)`` compiles on demand and launches on the current device.
@@ -138,6 +142,17 @@ class Kernel:
         types = [argument_type(name, arg) for name, arg in zip(names, args, strict=True)]
         return compile_kernel(self.source, types, arch, block, self.options)
 
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.source.text.rstrip()}"
+
+    def listing(self, *args: Any, **named: Any) -> NoReturn:
+        """Raise: a listing is of a launch, or of a compiled kernel."""
+        raise LaunchError(
+            f"kernel {self.name!r} has no listing without a grid and a block.",
+            fix=f"annotate({self.name}[grid, block], ...) or annotate({self.name}.compile(...)).",
+            where=caller(),
+        )
+
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(self.source.parameters)})>"
 
@@ -150,7 +165,7 @@ class _Plans(dict[tuple[Any, ...], LaunchPlan]):
         self.names = Dependencies(function)
 
 
-class Launcher:
+class Launcher(Shown):
     """A kernel with the extents of a launch: ``kernel[grid, block]``; call it to launch."""
 
     __slots__ = ("_kernel", "geometry")
@@ -200,6 +215,22 @@ class Launcher:
         )  # fmt: skip
         assert stats.timed is not None
         return stats.timed
+
+    def listing(self, *args: Any, arch: str | Arch | None = None, **named: Any) -> Listing:
+        """Compile, time and check this launch; see `pipedsl.views.annotate`."""
+        target = get_device().arch if arch is None else get_arch(arch)
+        geometry = self.geometry
+        run = self.time(*args, arch=target, **named)
+        arguments, compiled = self.compile(args, named, target)
+        rehearsal = Rehearsal(compiled.image, geometry, arguments)
+        report = check_kernel(
+            rehearsal.kernel, geometry.grid, geometry.block, rehearsal.prepare, [0],
+            lds_bytes=geometry.lds_bytes, sources=compiled.image.sources,
+        )  # fmt: skip
+        return listing_of(compiled.image, run, report)
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
         return f"<{self._kernel.name}[{self.geometry.grid}, {self.geometry.block}]>"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipedsl.core.arch import get_arch
+from pipedsl.core.html import Shown
 from pipedsl.core.image import KernelImage
 from pipedsl.core.stamps import CAPACITY, KINDS, WORDS, regions, unpack
 from pipedsl.runtime import Device
@@ -40,7 +41,7 @@ class Stamp:
 
 
 @dataclass(frozen=True)
-class StampedRun:
+class StampedRun(Shown):
     """The stamps of one launch.
 
     Attributes

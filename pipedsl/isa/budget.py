@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipedsl.core.arch import get_arch
+from pipedsl.core.html import Shown
 from pipedsl.isa.occupancy import Occupancy, fitting
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Shown):
     """The numbers that a kernel with roles fixes before code is generated.
 
     All waves of a kernel have as many registers, whatever their role: the register file of a SIMD
@@ -90,6 +91,9 @@ class Budget:
             ("LDS by stages", f"{stages}{self.lds_bytes:,} of {row.lds_bytes:,} bytes"),
             ("fits at most", f"{fits.workgroups / fits.cus:g} per CU, {fits.waves} waves per SIMD"),
         ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<18}{value}" for name, value in self.rows())
 
     @property
     def _cus(self) -> int:

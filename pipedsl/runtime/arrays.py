@@ -12,10 +12,11 @@ import numpy as np
 
 from pipedsl.core.dtypes import DTYPES
 from pipedsl.core.errors import DeviceError
+from pipedsl.core.html import Shown
 from pipedsl.runtime.device import Device, stream_pointer
 
 
-class DeviceArray:
+class DeviceArray(Shown):
     """A C-contiguous array in the memory of one device; made by `to_device` or `device_array`.
 
     Attributes

@@ -13,6 +13,7 @@ import numpy as np
 from pipedsl.codegen.hsaco import assemble
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import DeviceError, HipError, TargetError
+from pipedsl.core.html import Shown
 from pipedsl.core.image import KernelImage
 from pipedsl.isa.metadata import read_metadata
 from pipedsl.runtime.device import Dim3, stream_pointer
@@ -20,7 +21,7 @@ from pipedsl.runtime.hip_api import binding, call, failure
 from pipedsl.runtime.kernarg import KernargLayout
 
 
-class HipDevice:
+class HipDevice(Shown):
     """One AMD GPU.
 
     Parameters
@@ -142,7 +143,7 @@ class HipKernel:
             raise failure("hipModuleLaunchKernel", status)
 
 
-class HipStream:
+class HipStream(Shown):
     """A queue of one GPU; destroyed with the object."""
 
     def __init__(self, device: HipDevice) -> None:
@@ -153,8 +154,11 @@ class HipStream:
     def synchronize(self) -> None:
         call("hipStreamSynchronize", self.ptr)
 
+    def __repr__(self) -> str:
+        return f"<HIP stream at {self.ptr:#x}>"
 
-class HipEvent:
+
+class HipEvent(Shown):
     """A marker in a queue of one GPU, with a time stamp."""
 
     def __init__(self, device: HipDevice) -> None:
@@ -172,6 +176,9 @@ class HipEvent:
 
     def elapsed_time(self, end: HipEvent) -> float:
         return float(call("hipEventElapsedTime", self._handle, end._handle))
+
+    def __repr__(self) -> str:
+        return f"<HIP event at {self._handle:#x}>"
 
 
 @dataclass(frozen=True)

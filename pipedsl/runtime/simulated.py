@@ -15,6 +15,7 @@ from pipedsl.core.arch import Arch
 from pipedsl.core.config import config
 from pipedsl.core.errors import DeviceError
 from pipedsl.core.findings import CheckWarning, Finding
+from pipedsl.core.html import Shown
 from pipedsl.core.image import KernelImage
 from pipedsl.runtime.device import Dim3
 from pipedsl.runtime.kernarg import KernargLayout
@@ -39,7 +40,7 @@ def timed_launches(*, rest: bool = True) -> Iterator[list[TimedRun]]:
         _timed.reset(token)
 
 
-class SimulatedDevice:
+class SimulatedDevice(Shown):
     """A device that runs the image's assembly on the CPU; every call is finished on return.
 
     Parameters
@@ -141,7 +142,7 @@ class SimulatedKernel:
         )  # fmt: skip
 
 
-class SimulatedStream:
+class SimulatedStream(Shown):
     """A queue that is always empty: simulated work is done when the call returns."""
 
     ptr = 0
@@ -149,8 +150,11 @@ class SimulatedStream:
     def synchronize(self) -> None:
         """Return at once."""
 
+    def __repr__(self) -> str:
+        return "<stream of the simulator>"
 
-class SimulatedEvent:
+
+class SimulatedEvent(Shown):
     """A time on the host's clock: elapsed times are what the simulation took, not a GPU's."""
 
     def __init__(self) -> None:
@@ -166,6 +170,9 @@ class SimulatedEvent:
         if self._seconds is None or end._seconds is None:
             raise DeviceError("an event was not recorded.", fix="call record() on both events.")
         return (end._seconds - self._seconds) * 1e3
+
+    def __repr__(self) -> str:
+        return f"<event of the simulator{', not recorded' * (self._seconds is None)}>"
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from pipedsl.core.arch import get_arch
 from pipedsl.core.config import config
 from pipedsl.core.errors import AssemblyError
+from pipedsl.core.html import Shown
 from pipedsl.isa.instruction import decode
 from pipedsl.isa.metadata import KernelMetadata
 from pipedsl.isa.operands import EXEC, M0, VCC
@@ -25,7 +26,7 @@ _NAME = "execute"
 
 
 @dataclass(frozen=True)
-class State:
+class State(Shown):
     """Registers and LDS of one wave after its last instruction.
 
     Attributes
@@ -52,6 +53,10 @@ class State:
     m0: int
     lds: np.ndarray
     instructions: int
+
+    def __repr__(self) -> str:
+        registers = f"{len(self.vgprs)} VGPRs, {len(self.sgprs)} SGPRs"
+        return f"<State after {self.instructions} instructions: {registers}, exec={self.exec:#x}>"
 
 
 def execute(

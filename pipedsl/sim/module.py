@@ -14,6 +14,7 @@ from pipedsl.core.cache import content_key
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError
 from pipedsl.core.findings import Finding
+from pipedsl.core.html import Shown
 from pipedsl.sim.arguments import pack_arguments
 from pipedsl.sim.launch import Launch
 from pipedsl.sim.loaded import LoadedKernel
@@ -30,7 +31,7 @@ _SHAPES = 8  # blocks whose initial state a kernel keeps
 
 
 @dataclass(frozen=True)
-class Module:
+class Module(Shown):
     """An assembly text, ready to run.
 
     Attributes
@@ -67,7 +68,7 @@ def load_assembly(text: str) -> Module:
     return Module(program.arch, kernels)
 
 
-class Kernel(LoadedKernel):
+class Kernel(LoadedKernel, Shown):
     """One kernel of a module."""
 
     def __init__(self, program: Program, name: str, text_key: str) -> None:

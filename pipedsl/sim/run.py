@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError, SimulationError
 from pipedsl.core.findings import Finding, IdleWait
+from pipedsl.core.html import Shown
 from pipedsl.sim import layout as at
 from pipedsl.sim import micro
 from pipedsl.sim.checked.area import QUIET_ROUNDS, Area
@@ -27,7 +28,7 @@ _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass(frozen=True)
-class RunStats:
+class RunStats(Shown):
     """What a run did.
 
     Attributes
@@ -49,6 +50,13 @@ class RunStats:
     findings: tuple[Finding, ...] = ()
     idle_waits: tuple[IdleWait, ...] = ()
     timed: TimedRun | None = None
+
+    def __repr__(self) -> str:
+        found = f", {len(self.findings)} findings" * bool(self.findings)
+        return (
+            f"<RunStats: {self.instructions} instructions of {self.waves} waves in "
+            f"{self.workgroups} workgroups{found}>"
+        )
 
 
 def run(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from pipedsl.views.style import box
+from pipedsl.core.html import box
 
 _ROWS = 500  # of an HTML table, so that it stays small
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from pipedsl.core.html import Shown
 from pipedsl.sim.timing.constants import Constant
 from pipedsl.sim.timing.timeline import Arrow, Interval, Timeline
 
@@ -67,7 +68,7 @@ class InstructionTime:
 
 
 @dataclass(frozen=True)
-class TimedRun:
+class TimedRun(Shown):
     """Modelled time of a launch on one compute unit. None of it is cycle-accurate.
 
     Attributes

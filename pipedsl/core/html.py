@@ -29,3 +29,12 @@ def text_box(text: str, title: str = "") -> str:
     kept = text[: LIMIT // 3]
     note = "" if kept == text else f"<i>{len(text) - len(kept)} characters more</i>"
     return box(f"<pre>{escape(kept)}</pre>{note}", title)
+
+
+class Shown:
+    """An object whose text notebooks show in a box."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return text_box(str(self))

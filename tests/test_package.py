@@ -18,7 +18,7 @@ PUBLIC = [
     "RingPosition", "Roles", "SharedTile", "SimulationError", "SingleCounterSync",
     "SplitCounterSync", "StepBudgetExceeded", "TargetError", "ToolchainMissing", "Trace",
     "UnsupportedInstruction", "__version__", "autotune", "bench", "check", "config", "device_array", "device_function",
-    "event", "get_device", "gpu", "pipelined_kernel", "sim", "stream", "synchronize", "to_device",
+    "event", "from_dlpack", "get_device", "gpu", "pinned_array", "pipelined_kernel", "sim", "stream", "synchronize", "to_device",
     "trace", "use_device", "views",
 ]  # fmt: skip
 

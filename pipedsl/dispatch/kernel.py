@@ -19,7 +19,7 @@ from pipedsl.dispatch.listing import listing_of
 from pipedsl.dispatch.plan import LaunchPlan
 from pipedsl.dispatch.rehearsal import Rehearsal
 from pipedsl.frontend import KernelSource, Options
-from pipedsl.runtime import get_device
+from pipedsl.runtime import get_device, host_or_device, is_foreign
 from pipedsl.runtime.device import Dim3
 from pipedsl.sim.check import check_kernel
 from pipedsl.sim.timing.result import TimedRun
@@ -102,6 +102,8 @@ class Kernel(Shown):
             if named or len(args) != len(self.source.parameters):
                 args = self.bind(args, named or {})
             device = get_device()
+            if any(map(is_foreign, args)):
+                args = tuple(host_or_device(device, a) if is_foreign(a) else a for a in args)
             plans = self._plans
             if plans.names.changed():
                 plans = self._plans = _Plans(self.source.function)

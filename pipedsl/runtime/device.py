@@ -24,8 +24,11 @@ class Device(Protocol):
     description : str
         For people: the product's name, or what the simulator is.
     arch : Arch
+    dlpack_device : (int, int)
+        DLPack's type and number of the device that its memory belongs to.
     """
 
+    dlpack_device: tuple[int, int]
     name: str
     description: str
     arch: Arch
@@ -39,11 +42,21 @@ class Device(Protocol):
     def free(self, address: int) -> None:
         """Give back what `allocate` returned; waits for work that may use it."""
 
-    def copy_to_device(self, address: int, source: np.ndarray, stream: int = 0) -> None:
-        """Copy the C-contiguous `source` to `address`, in `stream` order."""
+    def copy_to_device(
+        self, address: int, source: np.ndarray, stream: int = 0, wait: bool = True
+    ) -> None:
+        """Copy the C-contiguous `source` to `address`, in `stream` order; wait for it, or not."""
 
-    def copy_to_host(self, target: np.ndarray, address: int, stream: int = 0) -> None:
-        """Fill the C-contiguous `target` from `address`, in `stream` order; returns when done."""
+    def copy_to_host(
+        self, target: np.ndarray, address: int, stream: int = 0, wait: bool = True
+    ) -> None:
+        """Fill the C-contiguous `target` from `address`, in `stream` order; wait for it, or not."""
+
+    def host_array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A NumPy array in memory that copies reach without a stop-over."""
+
+    def host_address(self, address: int, nbytes: int) -> int:
+        """What other libraries call `address`."""
 
     def load(self, image: KernelImage) -> Executable:
         """Make `image` ready to launch; an image that was loaded before is reused."""

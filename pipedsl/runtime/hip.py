@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 import weakref
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pipedsl.core.errors import DeviceError, HipError, TargetError
 from pipedsl.core.html import Shown
 from pipedsl.core.image import KernelImage
 from pipedsl.isa.metadata import read_metadata
+from pipedsl.runtime import dlpack
 from pipedsl.runtime.device import Dim3, stream_pointer
 from pipedsl.runtime.hip_api import binding, call, failure
 from pipedsl.runtime.kernarg import KernargLayout
@@ -37,6 +39,7 @@ class HipDevice(Shown):
 
     def __init__(self, ordinal: int, arch: Arch, description: str, alone: bool) -> None:
         self.ordinal = ordinal
+        self.dlpack_device = (dlpack.ROCM, ordinal)
         self.arch = arch
         self.name = f"hip:{ordinal}"
         self.description = description
@@ -56,21 +59,38 @@ class HipDevice(Shown):
         self.activate()
         call("hipFree", address)
 
-    def copy_to_device(self, address: int, source: np.ndarray, stream: int = 0) -> None:
+    def host_array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        nbytes = max(math.prod(shape) * dtype.itemsize, 1)
+        self.activate()
+        address = int(call("hipHostMalloc", nbytes, 0))
+        buffer = (ctypes.c_uint8 * nbytes).from_address(address)
+        weakref.finalize(buffer, call, "hipHostFree", address).atexit = False
+        return np.frombuffer(memoryview(buffer), dtype, math.prod(shape)).reshape(shape)
+
+    def host_address(self, address: int, nbytes: int) -> int:
+        return address
+
+    def copy_to_device(
+        self, address: int, source: np.ndarray, stream: int = 0, wait: bool = True
+    ) -> None:
         kind = binding().hipMemcpyKind.hipMemcpyHostToDevice
-        self._copy(address, source.ctypes.data, source.nbytes, kind, stream)
+        self._copy(address, source.ctypes.data, source.nbytes, kind, stream, wait)
 
-    def copy_to_host(self, target: np.ndarray, address: int, stream: int = 0) -> None:
+    def copy_to_host(
+        self, target: np.ndarray, address: int, stream: int = 0, wait: bool = True
+    ) -> None:
         kind = binding().hipMemcpyKind.hipMemcpyDeviceToHost
-        self._copy(target.ctypes.data, address, target.nbytes, kind, stream)
+        self._copy(target.ctypes.data, address, target.nbytes, kind, stream, wait)
 
-    def _copy(self, target: int, source: int, nbytes: int, kind: Any, stream: int) -> None:
+    def _copy(
+        self, target: int, source: int, nbytes: int, kind: Any, stream: int, wait: bool
+    ) -> None:  # fmt: skip
         if not nbytes:
             return
         self.activate()
         call("hipMemcpyAsync", target, source, nbytes, kind, stream)
-        # The host array may be changed or dropped as soon as this returns.
-        call("hipStreamSynchronize", stream)
+        if wait:  # the host array may be changed or dropped as soon as this returns
+            call("hipStreamSynchronize", stream)
 
     def load(self, image: KernelImage) -> HipKernel:
         if image.arch != self.arch.name:

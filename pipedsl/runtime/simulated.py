@@ -17,6 +17,7 @@ from pipedsl.core.errors import DeviceError
 from pipedsl.core.findings import CheckWarning, Finding
 from pipedsl.core.html import Shown
 from pipedsl.core.image import KernelImage
+from pipedsl.runtime import dlpack
 from pipedsl.runtime.device import Dim3
 from pipedsl.runtime.kernarg import KernargLayout
 from pipedsl.sim import Memory, load_assembly
@@ -50,6 +51,7 @@ class SimulatedDevice(Shown):
 
     def __init__(self, arch: Arch) -> None:
         self.arch = arch
+        self.dlpack_device = (dlpack.CPU, 0)
         self.name = f"sim:{arch.name}"
         self.description = f"simulator of {arch.name}"
         self.memory = Memory()
@@ -61,11 +63,21 @@ class SimulatedDevice(Shown):
     def free(self, address: int) -> None:
         self.memory.free(address)
 
-    def copy_to_device(self, address: int, source: np.ndarray, stream: int = 0) -> None:
+    def host_array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    def host_address(self, address: int, nbytes: int) -> int:
+        return int(self.memory.view(address, nbytes).ctypes.data) if nbytes else 0
+
+    def copy_to_device(
+        self, address: int, source: np.ndarray, stream: int = 0, wait: bool = True
+    ) -> None:
         if source.nbytes:
             self.memory.view(address, source.nbytes)[:] = _bytes(source)
 
-    def copy_to_host(self, target: np.ndarray, address: int, stream: int = 0) -> None:
+    def copy_to_host(
+        self, target: np.ndarray, address: int, stream: int = 0, wait: bool = True
+    ) -> None:
         if target.nbytes:
             _bytes(target)[:] = self.memory.view(address, target.nbytes)
 

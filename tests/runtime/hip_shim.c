@@ -102,6 +102,12 @@ EXPORT int hipFree(void *pointer) {
     return SUCCESS;
 }
 
+EXPORT int hipHostMalloc(void **pointer, size_t bytes, unsigned flags) {
+    return hipMalloc(pointer, bytes);
+}
+
+EXPORT int hipHostFree(void *pointer) { return hipFree(pointer); }
+
 EXPORT int hipMemcpyAsync(void *target, const void *source, size_t bytes, int kind, void *stream) {
     if (failing("hipMemcpyAsync")) return OUT_OF_MEMORY;
     memcpy(target, source, bytes);
@@ -118,7 +124,11 @@ EXPORT int hipStreamDestroy(void *stream) {
     return SUCCESS;
 }
 
+static int synchronisations;
+EXPORT int pipedsl_test_synchronisations(void) { return synchronisations; }
+
 EXPORT int hipStreamSynchronize(void *stream) {
+    synchronisations++;
     return failing("hipStreamSynchronize") ? OUT_OF_MEMORY : SUCCESS;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, overload
+from typing import Any, Generic, NoReturn, ParamSpec, overload
 
 from pipedsl.core.arch import Arch, get_arch
 from pipedsl.core.errors import LaunchError, PipedslError
@@ -26,7 +26,15 @@ from pipedsl.sim.timing.result import TimedRun
 from pipedsl.views.listing import Listing
 
 
-class Kernel(Shown):
+P = ParamSpec("P")
+Extents = int | tuple[int, ...]
+LaunchKey = (
+    tuple[Extents, Extents] | tuple[Extents, Extents, Any] | tuple[Extents, Extents, Any, int]
+)
+"""What stands in ``kernel[...]``: grid, block, stream and dynamic LDS."""
+
+
+class Kernel(Shown, Generic[P]):
     """A function for the GPU; made by `pipelined_kernel`.
 
     ``kernel[grid, block](*args)`` compiles on demand and launches on the current device.
@@ -39,14 +47,14 @@ class Kernel(Shown):
     With NumPy arrays a launch returns when the kernel is done.
     """
 
-    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+    def __init__(self, function: Callable[P, Any], options: Options) -> None:
         self.source = KernelSource.capture(function)
         functools.update_wrapper(self, function)
         self.name = self.source.name
         self.options = options
         self._plans = _Plans(function)
 
-    def __getitem__(self, key: Any) -> Launcher:
+    def __getitem__(self, key: LaunchKey) -> Launcher[P]:
         return Launcher(self, read_geometry(self.name, key))
 
     def __call__(self, *args: Any) -> NoReturn:
@@ -167,16 +175,16 @@ class _Plans(dict[tuple[Any, ...], LaunchPlan]):
         self.names = Dependencies(function)
 
 
-class Launcher(Shown):
+class Launcher(Shown, Generic[P]):
     """A kernel with the extents of a launch: ``kernel[grid, block]``; call it to launch."""
 
     __slots__ = ("_kernel", "geometry")
 
-    def __init__(self, kernel: Kernel, geometry: Geometry) -> None:
+    def __init__(self, kernel: Kernel[P], geometry: Geometry) -> None:
         self._kernel = kernel
         self.geometry = geometry
 
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: P.args, **named: P.kwargs) -> None:
         self._kernel.launch(self.geometry, args, named)
 
     def compile(
@@ -239,7 +247,7 @@ class Launcher(Shown):
 
 
 @overload
-def pipelined_kernel(function: Callable[..., Any], /) -> Kernel: ...
+def pipelined_kernel(function: Callable[P, Any], /) -> Kernel[P]: ...
 @overload
 def pipelined_kernel(
     *,
@@ -247,7 +255,7 @@ def pipelined_kernel(
     waves_per_eu: int | None = None,
     timeout_ms: float | None = None,
     trace: bool = False,
-) -> Callable[[Callable[..., Any]], Kernel]: ...
+) -> Callable[[Callable[P, Any]], Kernel[P]]: ...
 
 
 def pipelined_kernel(

@@ -5,6 +5,7 @@ from pipedsl.bench.gemm import PipelineConfig, pipeline_kernel
 from pipedsl.bench.measurement import Measurement, do_bench
 from pipedsl.bench.micro import microbench
 from pipedsl.bench.pipelines import measure_pipeline, pipelines
+from pipedsl.bench.plots import Plot, plot
 from pipedsl.bench.probes import PROBES
 from pipedsl.bench.records import Records
 from pipedsl.bench.sweep import sweep
@@ -14,6 +15,7 @@ __all__ = [
     "Config",
     "Measurement",
     "PipelineConfig",
+    "Plot",
     "Records",
     "Tuned",
     "autotune",
@@ -22,5 +24,6 @@ __all__ = [
     "microbench",
     "pipeline_kernel",
     "pipelines",
+    "plot",
     "sweep",
 ]

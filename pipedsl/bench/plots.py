@@ -15,7 +15,43 @@ from pipedsl.dispatch.callsite import caller
 _FORMATS = (".svg", ".png", ".pdf")
 
 
-def plot(records: Records) -> Any:
+class Plot:
+    """A figure that a notebook shows.
+
+    Attributes
+    ----------
+    figure : matplotlib.figure.Figure
+    title : str
+    """
+
+    def __init__(self, figure: Any, title: str) -> None:
+        self.figure = figure
+        self.title = title
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write ``.svg``, ``.png`` or ``.pdf``, whole or not at all."""
+        suffix = Path(path).suffix
+        if suffix not in _FORMATS:
+            raise LaunchError(
+                f"a plot cannot be saved as {Path(path).name!r}.",
+                fix=f"use a name that ends in {', '.join(_FORMATS)}.",
+                where=caller(),
+            )
+        write_whole(path, self._rendered(suffix[1:]))
+
+    def _rendered(self, form: str) -> bytes:
+        data = io.BytesIO()
+        self.figure.savefig(data, format=form)
+        return data.getvalue()
+
+    def _repr_png_(self) -> bytes:
+        return self._rendered("png")
+
+    def __repr__(self) -> str:
+        return f"<Plot {self.title}>"
+
+
+def plot(records: Records) -> Plot:
     """Throughput of a sweep of pipelines against stages and roles, and their roofline.
 
     Parameters
@@ -25,7 +61,7 @@ def plot(records: Records) -> Any:
 
     Returns
     -------
-    matplotlib.figure.Figure
+    Plot
 
     Raises
     ------
@@ -44,21 +80,7 @@ def plot(records: Records) -> Any:
         _throughput(axis, [row for row in records if row["tile"] == tile], tile)
     _roofline(axes[-1], records)
     figure.suptitle(records.title)
-    return figure
-
-
-def save_plot(records: Records, path: str | os.PathLike[str]) -> None:
-    """Write `plot` as ``.svg``, ``.png`` or ``.pdf``, whole or not at all."""
-    suffix = Path(path).suffix
-    if suffix not in _FORMATS:
-        raise LaunchError(
-            f"a plot cannot be saved as {Path(path).name!r}.",
-            fix=f"use a name that ends in {', '.join(_FORMATS)}.",
-            where=caller(),
-        )
-    data = io.BytesIO()
-    plot(records).savefig(data, format=suffix[1:])
-    write_whole(path, data.getvalue())
+    return Plot(figure, records.title)
 
 
 def _figure_class() -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipedsl.bench import microbench, pipelines
-from pipedsl.bench.plots import save_plot
+from pipedsl.bench.plots import plot
 from pipedsl.bench.probes import PROBES
 from pipedsl.bench.records import Records
 from pipedsl.core.arch import ARCHS
@@ -70,7 +70,7 @@ def _run_pipelines(options: argparse.Namespace) -> int:
         )  # fmt: skip
     status = _show(records, options.save)
     if options.plot is not None and records.rows:
-        save_plot(records, options.plot)
+        plot(records).save(options.plot)
     return status
 
 

@@ -265,8 +265,9 @@ class DeadlockError(SimulationError):
     drawing: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """The rendered error, with the drawing."""
-        return [*super().lines(), *(f"  {line}" for line in self.drawing)]
+        """The rendered error, and where the drawing is."""
+        more = "  who waits for whom: print(*error.drawing, sep='\\n'), or pipedsl.check(...)."
+        return [*super().lines(), *([more] if self.drawing else [])]
 
 
 class StepBudgetExceeded(SimulationError):

@@ -25,7 +25,6 @@ from pipedsl.sim.check import check_kernel
 from pipedsl.sim.timing.result import TimedRun
 from pipedsl.views.listing import Listing
 
-
 P = ParamSpec("P")
 Extents = int | tuple[int, ...]
 LaunchKey = (

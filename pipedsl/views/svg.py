@@ -46,7 +46,7 @@ def to_svg(picture: Picture) -> str:
     colours = "".join(f".pipedsl .{kind}{{fill:{c}}}" for kind, c in _COLOURS.items())
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pipedsl" viewBox="0 0 {_WIDTH} {height}" '
-        f'width="{_WIDTH}" height="{height}" role="img">',
+        f'width="{_WIDTH}" height="{height}" style="max-width:100%;height:auto" role="img">',
         f"<style>{_STYLE.format(colours=colours)}</style>",
         f'<text x="8" y="18" font-weight="bold">{escape(picture.title)}</text>',
         *_legend(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import multiprocessing
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import (
@@ -13,9 +14,11 @@ from concurrent.futures import (
     Executor,
     Future,
     ProcessPoolExecutor,
+    ThreadPoolExecutor,
     as_completed,
 )
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -23,8 +26,9 @@ from tqdm import tqdm
 from pipedsl.bench.records import Records
 from pipedsl.core.cache import FileCache, content_key
 from pipedsl.core.config import config
-from pipedsl.core.errors import PipedslError
+from pipedsl.core.errors import LaunchError, PipedslError
 from pipedsl.core.version import source_fingerprint
+from pipedsl.dispatch.callsite import caller
 
 T = TypeVar("T")
 Measure = Callable[[T], Mapping[str, Any]]
@@ -60,7 +64,8 @@ def sweep(
         cache knows.
     executor : concurrent.futures.Executor, optional
         Where to measure: also ``dask.distributed.Client().get_executor()``. By default processes,
-        one per core; a script that uses them needs the usual ``if __name__ == "__main__"``.
+        one per core; a script that uses them needs the usual ``if __name__ == "__main__"``, and what a
+        notebook defines runs in a thread of its own process instead.
     progress : bool
         Show a bar on stderr, where that is a terminal or a notebook.
 
@@ -125,6 +130,10 @@ def _results(
     if executor is not None:
         yield from _collect(executor, measure, configs, missing)
         return
+    if not _can_travel(measure, configs[missing[0]]):
+        with ThreadPoolExecutor(1) as thread:
+            yield from _collect(thread, measure, configs, missing)
+        return
     lost = []
     with processes(min(config.threads, len(missing))) as pool:
         for number, result in _collect(pool, measure, configs, missing):
@@ -136,6 +145,26 @@ def _results(
     for number in lost:
         with processes(1) as pool:
             yield from _collect(pool, measure, configs, [number])
+
+
+def _can_travel(measure: Any, item: Any) -> bool:
+    """Whether other processes find `measure`; what a notebook or a prompt defines, they do not.
+
+    Raises
+    ------
+    LaunchError
+        If it cannot be sent at all.
+    """
+    try:
+        text = pickle.dumps((measure, item))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise LaunchError(
+            f"the measurement cannot be sent to another process: {error}.",
+            fix="define it at the top level of a module, or pass executor=ThreadPoolExecutor(1).",
+            where=caller(),
+        ) from None
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return b"__main__" not in text or (file is not None and Path(file).is_file())
 
 
 def processes(count: int) -> ProcessPoolExecutor:

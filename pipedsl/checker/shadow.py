@@ -131,27 +131,29 @@ def _pass(
     Returns where it stopped: at a place to look at, or one of another page.
     """
     mask = (1 << shift) - 1
-    while at < total:
-        start = (words[place + HEAD + at // width] >> unit) + at % width
-        if start >> shift != page:
-            return at
-        inside = start & mask
-        if inside >= len(last):
+    part = at % width
+    for lane in range(at // width, total // width):
+        first = words[place + HEAD + lane] >> unit
+        for start in range(first + part, first + width):
+            if start >> shift != page:
+                return at
             at += 1
-            continue
-        past = last[inside]
-        if past not in (0, fine):
-            return at
-        if writes:
-            for column in range(readers.shape[1]):
-                seen = readers[inside, column]
-                if seen not in (0, known[column]):
-                    return at
-            readers[inside] = 0
-            last[inside] = entry
-        else:
-            _remember(readers, inside, entry, reader)
-        at += 1
+            inside = start & mask
+            if inside >= len(last):
+                continue
+            past = last[inside]
+            if past not in (0, fine):
+                return at - 1
+            if writes:
+                for column in range(readers.shape[1]):
+                    seen = readers[inside, column]
+                    if seen not in (0, known[column]):
+                        return at - 1
+                readers[inside] = 0
+                last[inside] = entry
+            else:
+                _remember(readers, inside, entry, reader)
+        part = 0
     return at
 
 

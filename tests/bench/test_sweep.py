@@ -67,6 +67,29 @@ def test_processes_are_the_default_and_one_that_dies_is_named(fresh_cache):
     assert [(row["number"], row["reason"]) for row in found.failures] == [(13, "its process ended")]
 
 
+def test_what_cannot_be_sent_is_refused(fresh_cache):
+    with pytest.raises(pipedsl.LaunchError, match="cannot be sent to another process") as caught:
+        sweep(lambda item: {}, [Item(1)], progress=False)
+    assert caught.value.where.filename == __file__
+
+
+def test_what_a_prompt_defines_is_measured_in_its_own_process(fresh_cache):
+    script = """
+from dataclasses import dataclass
+from pipedsl.bench import sweep
+@dataclass(frozen=True)
+class Item:
+    number: int
+def square(item):
+    return {"square": item.number ** 2}
+print([row["square"] for row in sweep(square, [Item(2), Item(3)], progress=False)])
+"""
+    done = subprocess.run(
+        [sys.executable], input=script, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[4, 9]\n"
+
+
 KILLED = """
 from concurrent.futures import ThreadPoolExecutor
 from tests.bench.test_sweep import Item, slow

@@ -39,10 +39,12 @@ from pipedsl.checker.state import (
 from pipedsl.checker.words import (
     IS_ATOMIC,
     IS_POLLED,
+    Span,
     change,
     find_read,
     row_of,
     single_word,
+    span_of,
     table,
     tell,
 )
@@ -150,17 +152,19 @@ class Detector:
     rings : sequence of Ring
     lds_bytes, registers : int
         LDS of a workgroup, registers of a wave.
+    global_bytes : int
+        Global memory that there is room for at once; more is found when it is touched.
     """
 
     def __init__(
         self, sites: Sequence[Site], groups: int, waves: int, queues: Sequence[Queue],
         lds_queues: frozenset[int], rings: Sequence[Ring] = (), lds_bytes: int = 0,
-        registers: int = 0,
+        registers: int = 0, global_bytes: int = 0,
     ) -> None:  # fmt: skip
         self.rings = rings
         self._lds_bytes = lds_bytes
         self._program = st.describe(sites, waves, queues, lds_queues, rings)
-        self._state = new_state(self._program, groups, registers)
+        self._state = new_state(self._program, groups, registers, global_bytes)
         self._groups: dict[int, GroupState] = {}
 
     def feed(self, group: int, words: np.ndarray) -> None:
@@ -276,11 +280,12 @@ def _consume(words: np.ndarray, place: int, group: int, p: Program, s: State, g:
         site = words[place + 1] & 0xFFFFFFFF
         wave = group * p.waves + local
         if kind == ACCESS:
-            status = _room(words, place, site, p, s, g)
+            span = span_of(words, place)
+            status = _room(words, place, site, span, p, s, g)
             if status != st.RUNNING:
                 s.numbers[st.N_STATUS] = status
                 return place
-            _access(words, place, wave, local, group, site, p, s, g)
+            _access(words, place, wave, local, group, site, span, p, s, g)
         elif kind == USE:
             _use(wave, local, group, site, p, s)
         elif kind == WAIT:
@@ -305,23 +310,17 @@ def _consume(words: np.ndarray, place: int, group: int, p: Program, s: State, g:
 
 
 @inlined
-def _room(words: np.ndarray, place: int, site: int, p: Program, s: State, g: GroupState) -> int:
+def _room(
+    words: np.ndarray, place: int, site: int, span: Span, p: Program, s: State, g: GroupState
+) -> int:  # fmt: skip
     """What the tables need before they can take an access."""
-    count, space = words[place + 1] >> 32, words[place + 3] >> 32
-    width = words[place + 3] & 0xFFFFFFFF
-    bits, pages, last = width, 0, -1
-    for index in range(count):
-        address = words[place + HEAD + index]
-        bits |= address
-        for page in range(address >> st.PAGE, (address + width - 1 >> st.PAGE) + 1):
-            pages += page != last
-            last = page
+    space = words[place + 3] >> 32
     unit = s.numbers[st.N_UNIT] if space else s.numbers[st.N_LDS_UNIT]
-    if bits & (1 << unit) - 1:
+    if span.bits & (1 << unit) - 1:
         return st.FINER_GLOBAL if space else st.FINER_LDS
     if space == LDS:
         return st.RUNNING if g.words.used[0] < len(g.words.changed) else st.MORE_LDS_WORDS
-    if s.numbers[st.N_PAGES] + pages > len(s.writes):
+    if s.numbers[st.N_PAGES] + _pages(words, place, span) > len(s.writes):
         return st.MORE_PAGES
     signals = p.access[site, space] & ATOMIC != 0 or p.publishes[space] != 0
     if signals and len(s.beyond) == 1 and len(s.arrived) > p.waves:
@@ -330,9 +329,21 @@ def _room(words: np.ndarray, place: int, site: int, p: Program, s: State, g: Gro
 
 
 @inlined
+def _pages(words: np.ndarray, place: int, span: Span) -> int:
+    """Pages that an access may touch, at most."""
+    width, pages, last = words[place + 3] & 0xFFFFFFFF, 0, -1
+    for index in range(span.lanes):
+        address = words[place + HEAD + index]
+        for page in range(address >> st.PAGE, (address + width - 1 >> st.PAGE) + 1):
+            pages += page != last
+            last = page
+    return pages
+
+
+@inlined
 def _access(
-    words: np.ndarray, place: int, wave: int, local: int, group: int, site: int, p: Program,
-    s: State, g: GroupState,
+    words: np.ndarray, place: int, wave: int, local: int, group: int, site: int, span: Span,
+    p: Program, s: State, g: GroupState,
 ) -> None:  # fmt: skip
     space, count = words[place + 3] >> 32, words[place + 1] >> 32
     bits = p.access[site, space]
@@ -348,8 +359,8 @@ def _access(
     if not count or not bits:
         return
     if len(p.rings):
-        rules(words, place, wave, local, site, p, s, g)
-    address = single_word(words, place)
+        rules(words, place, wave, local, site, span, p, s, g)
+    address = single_word(words, place, span)
     row = -1
     if address >= 0:
         adds = bits & ATOMIC or (p.publishes[space] and (bits & WRITE or p.polling[site]))
@@ -369,7 +380,7 @@ def _access(
     for part in range(4):
         found[part] = 0
     unit = s.numbers[st.N_UNIT] if space else s.numbers[st.N_LDS_UNIT]
-    check(words, place, entry, local, bits & WRITE != 0, p, s, g, unit, found)
+    check(words, place, span.lanes, entry, local, bits & WRITE != 0, p, s, g, unit, found)
     if row >= 0 and found[0] == 0 and tab.initial[row]:
         # A use of a counter by a wave that need not see the counter's first value.
         first = tab.initial[row]

@@ -16,6 +16,7 @@ from pipedsl.checker.state import (
     Program,
     State,
 )
+from pipedsl.checker.words import Span
 
 FULL, EMPTY = 0, 1  # kinds of counter
 PRODUCER, CONSUMER = 1, 2  # roles: who raises the full, or the empty counters
@@ -25,8 +26,8 @@ _NEVER = 1 << 31  # arrivals that are asked for when lap 0 of the empty signal i
 
 @inlined
 def rules(
-    words: np.ndarray, place: int, wave: int, local: int, site: int, p: Program, s: State,
-    g: GroupState,
+    words: np.ndarray, place: int, wave: int, local: int, site: int, span: Span, p: Program,
+    s: State, g: GroupState,
 ) -> None:  # fmt: skip
     """An access to memory, as the rings of the workgroup see it."""
     space = words[place + 3] >> 32
@@ -34,7 +35,7 @@ def rules(
     inside = False
     for ring in range(len(p.rings)):
         if space == LDS:
-            inside |= _ring(words, place, wave, local, site, bits, ring, p, s, g)
+            inside |= _ring(words, place, wave, local, site, bits, ring, span, p, s, g)
     if bits & WRITE and not inside:
         g.wrote[local] = 1
 
@@ -42,13 +43,14 @@ def rules(
 @inlined
 def _ring(
     words: np.ndarray, place: int, wave: int, local: int, site: int, bits: int, ring: int,
-    p: Program, s: State, g: GroupState,
+    span: Span, p: Program, s: State, g: GroupState,
 ) -> bool:  # fmt: skip
     """Whether the access touches the ring's counters."""
     base, end, step = p.rings[ring, 0], p.rings[ring, 1], p.rings[ring, 2]
-    count, width = words[place + 1] >> 32, words[place + 3] & 0xFFFFFFFF
+    width = words[place + 3] & 0xFFFFFFFF
     first, last = 1 << 40, -1  # counters that are touched
-    for index in range(count):
+    lanes = span.lanes if span.low < end and base < span.high else 0
+    for index in range(lanes):
         low = max(words[place + HEAD + index], base)
         high = min(words[place + HEAD + index] + width, end)
         if low < high:

@@ -75,8 +75,8 @@ def younger(entry: int, wave: int, group: int, p: Program, s: State) -> int:
 
 @inlined
 def check(
-    words: np.ndarray, place: int, entry: int, local: int, writes: bool, p: Program, s: State,
-    g: GroupState, unit: int, found: np.ndarray,
+    words: np.ndarray, place: int, lanes: int, entry: int, local: int, writes: bool, p: Program,
+    s: State, g: GroupState, unit: int, found: np.ndarray,
 ) -> None:  # fmt: skip
     """Compare an access with what others did to the same bytes, and remember it.
 
@@ -84,7 +84,7 @@ def check(
     and the byte.
     """
     width, space = (words[place + 3] & 0xFFFFFFFF) >> unit, words[place + 3] >> 32
-    total = (words[place + 1] >> 32) * width
+    total = lanes * width
     known = s.scratch[:-4]
     known[:] = 0
     shift, reader = (60, local) if space == LDS else (PAGE - unit, -1)

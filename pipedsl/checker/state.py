@@ -19,6 +19,7 @@ PENDING_LOADS = 8  # loads of words per wave that wait for a comparison
 CHANGES = 16  # changes of a word that are remembered one by one
 PAGE = 12  # log2 of the bytes of a page of global memory
 _PAGES = 8  # for which there is room at first
+_MOST_PAGES = 1 << 15  # for which there is room at first where memory is large
 READERS = 2  # waves that are remembered as readers of a byte of global memory
 REPORTS = 256  # conflicts, and violations, that are kept
 
@@ -199,9 +200,15 @@ def slot_of(key: int, mask: int) -> int:
     return (key >> 2 ^ key >> 14 ^ key >> 33) & mask
 
 
-def new_state(program: Program, groups: int, registers: int) -> State:
-    """Nothing has happened yet."""
+def new_state(program: Program, groups: int, registers: int, global_bytes: int = 0) -> State:
+    """Nothing has happened yet; there is room for `global_bytes` of global memory.
+
+    Room that is never touched costs no memory of the host.
+    """
     waves, total, sites = program.waves, groups * program.waves, len(program.access)
+    pages = _PAGES
+    while pages < min(global_bytes >> PAGE, _MOST_PAGES):
+        pages *= 2
     return State(
         np.zeros((total, waves, FACTS), np.int32), np.zeros((1, 1, FACTS), np.int32),
         np.zeros(total, np.int64), np.zeros((total, QUEUES), np.int64),
@@ -210,9 +217,9 @@ def new_state(program: Program, groups: int, registers: int) -> State:
         np.zeros(total, np.int64), np.zeros(total, np.int64),
         np.zeros((total, PENDING_LOADS, 4), np.int64),
         np.zeros((total, PENDING_LOADS, 9), np.int64),
-        np.full(4 * _PAGES, -1, np.int64), np.zeros(4 * _PAGES, np.int64),
-        np.zeros((_PAGES, 1 << PAGE - 2), np.int64),
-        np.zeros((_PAGES, 1 << PAGE - 2, READERS), np.int64),
+        np.full(4 * pages, -1, np.int64), np.zeros(4 * pages, np.int64),
+        np.zeros((pages, 1 << PAGE - 2), np.int64),
+        np.zeros((pages, 1 << PAGE - 2, READERS), np.int64),
         new_words(64, waves), np.zeros((REPORTS, 9), np.int64), np.zeros((REPORTS, 9), np.int64),
         np.zeros((len(program.rings), sites), np.int64), np.array([0, 0, 0, 0, 2, 2, -1, 0]),
         np.zeros(max(waves, READERS) + 4, np.int64),

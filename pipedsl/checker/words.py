@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pipedsl.checker.events import ATOMIC, HEAD, READ, holds
 from pipedsl.checker.host.jit import inlined
 from pipedsl.checker.knowledge import clear, join, learn, publish
@@ -104,14 +106,43 @@ def find_read(wave: int, site: int, s: State) -> int:
     return -1
 
 
+class Span(NamedTuple):
+    """Where an access goes.
+
+    Attributes
+    ----------
+    lanes : int
+        Addresses to look at: 1 if all lanes have the same.
+    low, high : int
+        The bytes between the lowest and the highest.
+    bits : int
+        Bits of the width and of any address.
+    """
+
+    lanes: int
+    low: int
+    high: int
+    bits: int
+
+
 @inlined
-def single_word(events, place: int) -> int:
-    """The address, if the access is to one aligned place of at most 8 bytes; else -1."""
+def span_of(events, place: int) -> Span:
+    """Where the access at `place` goes."""
     count, width = events[place + 1] >> 32, events[place + 3] & 0xFFFFFFFF
-    first = events[place + HEAD]
-    if width > 8 or width < 4 or first & 3:
-        return -1
+    if count == 0:
+        return Span(0, 0, 0, 0)
+    low = high = bits = events[place + HEAD]
     for index in range(1, count):
-        if events[place + HEAD + index] != first:
-            return -1
-    return first
+        address = events[place + HEAD + index]
+        low, high = min(low, address), max(high, address)
+        bits |= address
+    return Span(1 if low == high else count, low, high + width, bits | width)
+
+
+@inlined
+def single_word(events, place: int, span: Span) -> int:
+    """The address, if the access is to one aligned place of at most 8 bytes; else -1."""
+    width = events[place + 3] & 0xFFFFFFFF
+    if span.lanes != 1 or width > 8 or width < 4 or span.low & 3:
+        return -1
+    return span.low

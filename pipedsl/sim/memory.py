@@ -151,6 +151,11 @@ class Memory:
         """Bytes of the allocations that kernels may write."""
         return sum(found.nbytes for found in self.writable())
 
+    def total_bytes(self) -> int:
+        """Bytes of all allocations, each rounded up to a page of 4 KiB and one more."""
+        with self._lock:
+            return sum((found.nbytes >> 12) + 2 << 12 for found in self._allocations.values())
+
     def clone(self) -> Memory:
         """The same addresses; what kernels may write is copied."""
         other = Memory()

@@ -103,6 +103,7 @@ class _Run:
         self._left = deque(range(count))
         self._groups: dict[int, Group] = {}
         self._streams: dict[int, EventStream] = {}
+        self._spare: list[EventStream] = []  # of workgroups that have ended
         self._waiting: set[int] = set()
 
     def finish(self) -> None:
@@ -126,7 +127,12 @@ class _Run:
                 _SLICE_STEPS, self.budget, self._seed and self._seed * 2654435761 + index + 1
             )
             group.set_entry(self._entry)
-            self._streams[index] = EventStream(group, partial(self._feed, index))
+            consume = partial(self._feed, index)
+            if self._spare:
+                self._streams[index] = self._spare.pop()
+                self._streams[index].reuse(group, consume)
+            else:
+                self._streams[index] = EventStream(group, consume)
 
     def _feed(self, index: int, words: np.ndarray) -> None:
         if self._keep is not None:
@@ -135,7 +141,7 @@ class _Run:
 
     def _end(self, index: int) -> None:
         group = self._groups.pop(index)
-        self._streams.pop(index)
+        self._spare.append(self._streams.pop(index))
         self.instructions += group.steps
         self.detector.forget(index)
         group.recycle()

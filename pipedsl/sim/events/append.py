@@ -11,6 +11,7 @@ from pipedsl.sim.events import layout as e
 from pipedsl.sim.micro.registry import Micro, micro_kernel
 
 _DRAIN = ir.FunctionType(I32, [PTR])
+_ADDRESSES = ir.VectorType(I64, 64)
 
 
 @micro_kernel("event", lambda: [I32, I32, I64])
@@ -24,13 +25,15 @@ def event(k: Micro) -> None:
     k.ret(0)
 
 
-@micro_kernel("event_accesses", lambda: [I32, I64])
+@micro_kernel("event_accesses", lambda: [I32, I64, I64])
 def event_accesses(k: Micro) -> None:
-    """``site, before``: one event per part of the trace that has lanes, one without addresses if none.
+    """``site, before, atomic``: an event per part of the trace that has lanes, an empty one if none.
 
-    `before` is not 0 where the instruction has appended events already. The trace is empty after it.
+    `before` is not 0 where the instruction has appended events already. Lanes that all access one
+    place are one address, except where every lane counts: of an atomic operation. The trace is empty
+    after it.
     """
-    site, before = k.args
+    site, before, atomic = k.args
     irb = k.irb
     parts = k.variable(I64, 0)
     irb.store(before, parts)
@@ -39,7 +42,7 @@ def event_accesses(k: Micro) -> None:
         part = k.at(trace, irb.mul(index, I64(at.TRACE_PART)))
         lanes = k.load(I64, part, at.TRACE_LANES, 8)
         with k.when(k.s.ucmp("!=", lanes, 0)):
-            _append_part(k, part, lanes, site, irb.load(parts, typ=I64))
+            _append_part(k, part, lanes, site, irb.load(parts, typ=I64), atomic)
             k.store(I64(0), part, at.TRACE_LANES, 8)
             irb.store(I64(1), parts)
     with k.when(k.s.ucmp("==", irb.load(parts, typ=I64), 0)):
@@ -50,24 +53,36 @@ def event_accesses(k: Micro) -> None:
 
 
 def _append_part(
-    k: Micro, part: ir.Value, lanes: ir.Value, site: ir.Value, continues: ir.Value
-) -> None:
+    k: Micro, part: ir.Value, lanes: ir.Value, site: ir.Value, continues: ir.Value,
+    atomic: ir.Value,
+) -> None:  # fmt: skip
     irb = k.irb
     place = _room(k)
     _fill(k, place, I32(ACCESS), site)
     k.store(continues, place, e.CONTINUES, 8)
     k.store(k.load(I64, part, at.TRACE_WIDTH, 8), place, e.WIDTH, 8)
-    end = k.variable(PTR, None)
+    end, count = k.variable(PTR, None), k.variable(I64, 0)
     irb.store(k.at(place, e.EVENT), end)
-    with k.active_lanes(lanes) as lane:
+    irb.store(k.s.popcount(lanes), count)
+    whole = k.s.ucmp("==", lanes, (1 << 64) - 1)
+    with k.when(whole):
+        addresses = k.load(_ADDRESSES, part, at.TRACE_ADDRESSES, 8)
+        k.store(addresses, place, e.EVENT, 8)
+        first = irb.extract_element(addresses, I32(0))
+        one = irb.insert_element(ir.Constant(_ADDRESSES, ir.Undefined), first, I32(0))
+        all_one = irb.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, 64), [0] * 64))
+        differ = irb.bitcast(irb.icmp_unsigned("!=", addresses, all_one), I64)
+        single = irb.and_(k.s.ucmp("==", differ, 0), k.s.ucmp("==", atomic, 0))
+        irb.store(irb.select(single, I64(1), I64(64)), count)
+    with k.when(irb.not_(whole)), k.active_lanes(lanes) as lane:
         slot = irb.add(irb.shl(lane, I64(3)), I64(at.TRACE_ADDRESSES))
         target = irb.load(end, typ=PTR)
         k.store(k.load(I64, part, slot, 8), target, 0, 8)
         irb.store(k.at(target, 8), end)
-    count = k.s.popcount(lanes)
-    k.store(irb.trunc(count, I32), place, e.COUNT, 4)
+    kept = irb.load(count, typ=I64)
+    k.store(irb.trunc(kept, I32), place, e.COUNT, 4)
     k.store(_value(k, place), place, e.VALUE, 8)
-    _advance(k, irb.load(end, typ=PTR))
+    _advance(k, k.at(place, irb.add(irb.shl(kept, I64(3)), I64(e.EVENT))))
 
 
 def _value(k: Micro, place: ir.Value) -> ir.Value:

@@ -13,6 +13,8 @@ from pipedsl.isa.instruction import Instruction
 from pipedsl.isa.operands import Operand, Reg
 from pipedsl.sim import layout as at
 from pipedsl.sim.builder import I32, I64
+from pipedsl.sim.checked import layout as c
+from pipedsl.sim.checked.access import memory_access
 from pipedsl.sim.checked.dataflow import uses_in
 from pipedsl.sim.events import append as _append  # noqa: F401  (registers micro-kernels)
 from pipedsl.sim.events.polls import Comparison, find_comparisons
@@ -39,7 +41,8 @@ class EventMachine(Machine):
     def micro(self, key: tuple, *args: ir.Value) -> None:
         if self.current is not None and self.current.opcode.style == "memory":
             super().micro(("traced", *key), *args)
-            super().micro(("event_accesses",), I32(self.index), I64(self.parts))
+            atomic = any(bits & c.ATOMIC for bits in memory_access(self.current)[1:])
+            super().micro(("event_accesses",), I32(self.index), I64(self.parts), I64(int(atomic)))
             self.parts += 1
             return
         if key == ("barrier_signal",):

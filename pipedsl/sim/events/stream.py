@@ -32,7 +32,6 @@ class EventStream:
     """
 
     def __init__(self, group: Group, consume: Callable[[np.ndarray], None]) -> None:
-        self._consume = consume
         self._error: BaseException | None = None
         self._buffer = aligned(_BYTES)
         self._start = self._buffer.ctypes.data
@@ -43,6 +42,11 @@ class EventStream:
         self._header[e.NEXT // 8] = self._start + e.HEADER
         self._header[e.LIMIT // 8] = self._start + _BYTES - e.LARGEST
         self._header[e.DRAIN // 8] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        self.reuse(group, consume)
+
+    def reuse(self, group: Group, consume: Callable[[np.ndarray], None]) -> None:
+        """Begin with another group; what was collected has been handed on."""
+        self._consume = consume
         self.attach(group)
 
     def attach(self, group: Group) -> None:

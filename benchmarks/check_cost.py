@@ -93,8 +93,8 @@ def main(argv: list[str] | None = None) -> int:
         n = np.int32(8192)
         ring = stress.make_stress(4)[1, 128]
         worst.append(measure("stress ring", ring, (np.zeros(n, np.int32), n), options.times))
-        source = np.arange(65536, dtype=np.float32)
-        copy = copy_pipeline.make_kernel(4, 1, 1, 4)[4, 128]
+        source = np.arange(1 << 20, dtype=np.float32)
+        copy = copy_pipeline.make_kernel(4, 1, 1, 4)[64, 128]
         args = np.zeros_like(source), source, np.int32(64)
         worst.append(measure("copy pipeline", copy, args, options.times))
     print(f"highest ratio {max(worst):.2f}, limit {options.limit:g}")

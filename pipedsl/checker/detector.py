@@ -241,12 +241,14 @@ class Detector:
         state, waves = self._state, self._program.waves
         numbers = state.numbers
         if status == st.FINER_LDS:
-            unit, numbers[st.N_LDS_UNIT] = int(numbers[st.N_LDS_UNIT]), 0
-            finer = ((n, st.finer_group(g, unit)) for n, g in self._groups.items())
+            by = int(numbers[st.N_LDS_UNIT] - numbers[st.N_NEED])
+            numbers[st.N_LDS_UNIT] = numbers[st.N_NEED]
+            finer = ((n, st.finer_group(g, by)) for n, g in self._groups.items())
             self._groups = dict(finer)
         elif status == st.FINER_GLOBAL:
-            unit, numbers[st.N_UNIT] = int(numbers[st.N_UNIT]), 0
-            self._state = st.finer(state, unit)
+            by = int(numbers[st.N_UNIT] - numbers[st.N_NEED])
+            numbers[st.N_UNIT] = numbers[st.N_NEED]
+            self._state = st.finer(state, by)
         elif status == st.MORE_PAGES:
             self._state = st.more_pages(state)
         elif status == st.BEYOND:
@@ -317,6 +319,9 @@ def _room(
     space = words[place + 3] >> 32
     unit = s.numbers[st.N_UNIT] if space else s.numbers[st.N_LDS_UNIT]
     if span.bits & (1 << unit) - 1:
+        s.numbers[st.N_NEED] = 0
+        while not span.bits >> s.numbers[st.N_NEED] & 1:
+            s.numbers[st.N_NEED] += 1
         return st.FINER_GLOBAL if space else st.FINER_LDS
     if space == LDS:
         return st.RUNNING if g.words.used[0] < len(g.words.changed) else st.MORE_LDS_WORDS

@@ -106,7 +106,8 @@ class State(Tables):
 
 
 # Places in `State.numbers`.
-N_STATUS, N_PAGES, N_CONFLICTS, N_VIOLATIONS, N_LDS_UNIT, N_UNIT, N_PAGE, N_ROW = range(8)
+N_STATUS, N_PAGES, N_CONFLICTS, N_VIOLATIONS, N_LDS_UNIT, N_UNIT, N_PAGE, N_ROW, N_NEED = range(9)
+_UNIT = 4  # log2 of the bytes that are told apart at first
 
 
 @dataclass(frozen=True)
@@ -218,10 +219,10 @@ def new_state(program: Program, groups: int, registers: int, global_bytes: int =
         np.zeros((total, PENDING_LOADS, 4), np.int64),
         np.zeros((total, PENDING_LOADS, 9), np.int64),
         np.full(4 * pages, -1, np.int64), np.zeros(4 * pages, np.int64),
-        np.zeros((pages, 1 << PAGE - 2), np.int64),
-        np.zeros((pages, 1 << PAGE - 2, READERS), np.int64),
+        np.zeros((pages, 1 << PAGE - _UNIT), np.int64),
+        np.zeros((pages, 1 << PAGE - _UNIT, READERS), np.int64),
         new_words(64, waves), np.zeros((REPORTS, 9), np.int64), np.zeros((REPORTS, 9), np.int64),
-        np.zeros((len(program.rings), sites), np.int64), np.array([0, 0, 0, 0, 2, 2, -1, 0]),
+        np.zeros((len(program.rings), sites), np.int64), np.array([0, 0, 0, 0, _UNIT, _UNIT, -1, 0, 0]),
         np.zeros(max(waves, READERS) + 4, np.int64),
     )  # fmt: skip
 
@@ -250,12 +251,17 @@ def finer_group(group: GroupState, by: int) -> GroupState:
 
 
 def finer(state: State, by: int) -> State:
-    """The same state, with bytes of global memory told apart in units of ``2**by`` less."""
-    return replace(
-        state,
-        writes=np.repeat(state.writes, 1 << by, axis=1),
-        readers=np.repeat(state.readers, 1 << by, axis=1),
-    )
+    """The same state, with bytes of global memory told apart in units of ``2**by`` less.
+
+    Pages that are not in use stay untouched: they cost no memory of the host.
+    """
+    used = int(state.numbers[N_PAGES])
+    pages, units = state.writes.shape
+    writes = np.zeros((pages, units << by), np.int64)
+    readers = np.zeros((pages, units << by, READERS), np.int64)
+    writes[:used] = np.repeat(state.writes[:used], 1 << by, axis=1)
+    readers[:used] = np.repeat(state.readers[:used], 1 << by, axis=1)
+    return replace(state, writes=writes, readers=readers)
 
 
 def more_pages(state: State) -> State:

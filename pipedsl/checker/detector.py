@@ -154,17 +154,21 @@ class Detector:
         LDS of a workgroup, registers of a wave.
     global_bytes : int
         Global memory that there is room for at once; more is found when it is touched.
+    constant : (int, int)
+        First address of global memory that nobody writes, and the one behind the last.
     """
 
     def __init__(
         self, sites: Sequence[Site], groups: int, waves: int, queues: Sequence[Queue],
         lds_queues: frozenset[int], rings: Sequence[Ring] = (), lds_bytes: int = 0,
-        registers: int = 0, global_bytes: int = 0,
+        registers: int = 0, global_bytes: int = 0, constant: tuple[int, int] = (0, 0),
     ) -> None:  # fmt: skip
         self.rings = rings
         self._lds_bytes = lds_bytes
         self._program = st.describe(sites, waves, queues, lds_queues, rings)
-        self._state = new_state(self._program, groups, registers, global_bytes)
+        self._state = new_state(
+            self._program, groups, registers, global_bytes, constant
+        )
         self._groups: dict[int, GroupState] = {}
 
     def feed(self, group: int, words: np.ndarray) -> None:
@@ -283,6 +287,8 @@ def _consume(words: np.ndarray, place: int, group: int, p: Program, s: State, g:
         wave = group * p.waves + local
         if kind == ACCESS:
             span = span_of(words, place)
+            if _is_constant(words, place, span, s):
+                span = Span(0, 0, 0, 0)
             status = _room(words, place, site, span, p, s, g)
             if status != st.RUNNING:
                 s.numbers[st.N_STATUS] = status
@@ -309,6 +315,13 @@ def _consume(words: np.ndarray, place: int, group: int, p: Program, s: State, g:
             finish(p, s, g)
         place += HEAD + (words[place + 1] >> 32)
     return place
+
+
+@inlined
+def _is_constant(words: np.ndarray, place: int, span: Span, s: State) -> bool:
+    """Whether the access is to memory that nobody writes, as kernel arguments are."""
+    inside = s.numbers[st.N_CONSTANT] <= span.low and span.high <= s.numbers[st.N_CONSTANT_END]
+    return words[place + 3] >> 32 != LDS and inside
 
 
 @inlined
@@ -350,7 +363,7 @@ def _access(
     words: np.ndarray, place: int, wave: int, local: int, group: int, site: int, span: Span,
     p: Program, s: State, g: GroupState,
 ) -> None:  # fmt: skip
-    space, count = words[place + 3] >> 32, words[place + 1] >> 32
+    space, count = words[place + 3] >> 32, span.lanes
     bits = p.access[site, space]
     if count and bits & WRITE:
         _settle(wave, group, p, s, g)

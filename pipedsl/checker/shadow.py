@@ -131,29 +131,38 @@ def _pass(
     Returns where it stopped: at a place to look at, or one of another page.
     """
     mask = (1 << shift) - 1
-    part = at % width
-    for lane in range(at // width, total // width):
-        first = words[place + HEAD + lane] >> unit
-        for start in range(first + part, first + width):
-            if start >> shift != page:
-                return at
-            at += 1
-            inside = start & mask
-            if inside >= len(last):
-                continue
-            past = last[inside]
+    lane, lanes = at // width, total // width
+    start = (words[place + HEAD + lane] >> unit) + at % width
+    while lane < lanes:
+        end = (words[place + HEAD + lane] >> unit) + width
+        lane += 1
+        while lane < lanes and words[place + HEAD + lane] >> unit == end:  # goes on where it ends
+            end += width
+            lane += 1
+        if start >> shift != page:
+            return at
+        inside = start & mask
+        count = min(end - start, mask + 1 - inside)
+        stop = min(inside + count, len(last))
+        for each in range(inside, stop):
+            past = last[each]
             if past not in (0, fine):
-                return at - 1
+                return at + each - inside
             if writes:
                 for column in range(readers.shape[1]):
-                    seen = readers[inside, column]
+                    seen = readers[each, column]
                     if seen not in (0, known[column]):
-                        return at - 1
-                readers[inside] = 0
-                last[inside] = entry
+                        return at + each - inside
+                for column in range(readers.shape[1]):
+                    readers[each, column] = 0
+                last[each] = entry
             else:
-                _remember(readers, inside, entry, reader)
-        part = 0
+                _remember(readers, each, entry, reader)
+        at += count
+        if count < end - start:
+            return at
+        if lane < lanes:
+            start = words[place + HEAD + lane] >> unit
     return at
 
 

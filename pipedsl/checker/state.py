@@ -106,7 +106,10 @@ class State(Tables):
 
 
 # Places in `State.numbers`.
-N_STATUS, N_PAGES, N_CONFLICTS, N_VIOLATIONS, N_LDS_UNIT, N_UNIT, N_PAGE, N_ROW, N_NEED = range(9)
+(
+    N_STATUS, N_PAGES, N_CONFLICTS, N_VIOLATIONS, N_LDS_UNIT, N_UNIT, N_PAGE, N_ROW, N_NEED,
+    N_CONSTANT, N_CONSTANT_END,
+) = range(11)  # fmt: skip
 _UNIT = 4  # log2 of the bytes that are told apart at first
 
 
@@ -201,7 +204,10 @@ def slot_of(key: int, mask: int) -> int:
     return (key >> 2 ^ key >> 14 ^ key >> 33) & mask
 
 
-def new_state(program: Program, groups: int, registers: int, global_bytes: int = 0) -> State:
+def new_state(
+    program: Program, groups: int, registers: int, global_bytes: int = 0,
+    constant: tuple[int, int] = (0, 0),
+) -> State:  # fmt: skip
     """Nothing has happened yet; there is room for `global_bytes` of global memory.
 
     Room that is never touched costs no memory of the host.
@@ -222,7 +228,7 @@ def new_state(program: Program, groups: int, registers: int, global_bytes: int =
         np.zeros((pages, 1 << PAGE - _UNIT), np.int64),
         np.zeros((pages, 1 << PAGE - _UNIT, READERS), np.int64),
         new_words(64, waves), np.zeros((REPORTS, 9), np.int64), np.zeros((REPORTS, 9), np.int64),
-        np.zeros((len(program.rings), sites), np.int64), np.array([0, 0, 0, 0, _UNIT, _UNIT, -1, 0, 0]),
+        np.zeros((len(program.rings), sites), np.int64), np.array([0, 0, 0, 0, _UNIT, _UNIT, -1, 0, 0, *constant]),
         np.zeros(max(waves, READERS) + 4, np.int64),
     )  # fmt: skip
 

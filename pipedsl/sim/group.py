@@ -45,6 +45,7 @@ class GroupTemplate:
         if kernel.program.data:
             self._map_data()
         self.table_address = self.table.ctypes.data
+        self.constant = (self._mapped[0], self._mapped[0] + len(segment))
         addresses = {"kernarg": self._mapped[0], "packet": self._mapped[-1]}
         self.sgprs, self.workgroup_sgpr = initial_sgprs(
             kernel.metadata, kernel.arch, addresses, kernarg

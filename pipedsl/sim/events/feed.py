@@ -43,7 +43,7 @@ def detector_of(launch: Launch, program: Program, groups: int) -> Detector:
     return Detector(
         program.sites, groups, program.waves, list(queues(kernel.arch).values()),
         frozenset({names.index("lds")}), program.rings, launch.shape.lds_bytes, registers,
-        launch.memory.total_bytes(),
+        launch.memory.total_bytes(), launch.template.constant,
     )  # fmt: skip
 
 

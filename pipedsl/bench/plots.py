@@ -12,7 +12,7 @@ from pipedsl.core.errors import LaunchError, ToolchainMissing
 from pipedsl.core.files import write_whole
 from pipedsl.dispatch.callsite import caller
 
-_FORMATS = (".svg", ".png", ".pdf")
+FORMATS = (".svg", ".png", ".pdf")
 
 
 class Plot:
@@ -31,10 +31,10 @@ class Plot:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``.svg``, ``.png`` or ``.pdf``, whole or not at all."""
         suffix = Path(path).suffix
-        if suffix not in _FORMATS:
+        if suffix not in FORMATS:
             raise LaunchError(
                 f"a plot cannot be saved as {Path(path).name!r}.",
-                fix=f"use a name that ends in {', '.join(_FORMATS)}.",
+                fix=f"use a name that ends in {', '.join(FORMATS)}.",
                 where=caller(),
             )
         write_whole(path, self._rendered(suffix[1:]))

@@ -6,6 +6,7 @@ import functools
 import json
 import multiprocessing
 import pickle
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import (
@@ -169,7 +170,9 @@ def _can_travel(measure: Any, item: Any) -> bool:
 
 def processes(count: int) -> ProcessPoolExecutor:
     """New processes, which know nothing of this one's threads and locks."""
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    # Ctrl-C reaches them too; they leave it to this process.
+    return ProcessPoolExecutor(count, context, signal.signal, (signal.SIGINT, signal.SIG_IGN))
 
 
 def _collect(

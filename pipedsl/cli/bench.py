@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipedsl.bench import microbench, pipelines
-from pipedsl.bench.plots import plot
+from pipedsl.bench.plots import FORMATS, plot
 from pipedsl.bench.probes import PROBES
 from pipedsl.bench.records import Records
 from pipedsl.core.arch import ARCHS
@@ -43,7 +43,7 @@ def add_parser(commands: Any) -> None:
     pipeline.add_argument("--k", type=_positive, default=1024, metavar="N", help="length of the product (default: 1024)")  # fmt: skip
     pipeline.add_argument("--jobs", type=_positive, metavar="N", help="processes (default: one per core)")  # fmt: skip
     _add_outputs(pipeline)
-    pipeline.add_argument("--plot", type=Path, metavar="FILE", help="draw throughput and a roofline to FILE.svg, .png or .pdf")  # fmt: skip
+    pipeline.add_argument("--plot", type=_file(*FORMATS), metavar="FILE", help="draw throughput and a roofline to FILE.svg, .png or .pdf")  # fmt: skip
     pipeline.set_defaults(run=_run_pipelines)
     micro: argparse.ArgumentParser = kinds.add_parser(
         "micro",
@@ -59,7 +59,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--save", action="append", default=[], type=Path, metavar="FILE", help="also write FILE.csv or .json")  # fmt: skip
+    parser.add_argument("--save", action="append", default=[], type=_file(".csv", ".json"), metavar="FILE", help="also write FILE.csv or .json")  # fmt: skip
 
 
 def _run_pipelines(options: argparse.Namespace) -> int:
@@ -85,6 +85,17 @@ def _show(records: Records, paths: list[Path]) -> int:
     for path in paths:
         records.save(path)
     return 0 if records.rows else 1
+
+
+def _file(*suffixes: str) -> Callable[[str], Path]:
+    """Type of an option that names a file, refused before anything is measured."""
+
+    def parse(text: str) -> Path:
+        if Path(text).suffix not in suffixes:
+            raise argparse.ArgumentTypeError(f"{text!r} does not end in {' or '.join(suffixes)}")
+        return Path(text)
+
+    return parse
 
 
 def _positive(text: str) -> int:

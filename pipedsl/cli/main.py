@@ -15,7 +15,10 @@ _COMMANDS = (doctor, run, compile, bench, check, trace, isa)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0, 1 for a reported error, 2 for wrong usage."""
+    """Run one command; the exit status is 0, 1 for a reported error, 2 for wrong usage.
+
+    130 says that Ctrl-C ended it.
+    """
     parser = argparse.ArgumentParser(
         prog="pipedsl", description="Warp-specialised AMD GPU kernels in Python."
     )
@@ -29,8 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except PipedslError as error:
+        if error.where is not None and error.where.filename == sys.argv[0]:
+            error.where = None  # the command itself called, not a line of the user's
         print(f"pipedsl: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("pipedsl: stopped; results of a sweep so far are kept.", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader, e.g. head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +71,36 @@ def test_numbers_that_are_none(text, capsys):
         main(["bench", "pipeline", "--stages", text])
     assert caught.value.code == 2
     assert "is not a number or a range" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--save", "x.xls"], ["--plot", "x.bmp"]])
+def test_files_are_refused_before_anything_is_measured(option, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["bench", "pipeline", *option])
+    assert caught.value.code == 2
+    assert "does not end in" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_a_sweep_without_a_traceback(fresh_cache):
+    command = [sys.executable, "-c", STOPPED]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        _, shown = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in shown
+    assert "pipedsl: stopped; results of a sweep so far are kept." in shown
+
+
+STOPPED = """
+import os, signal, sys, threading
+from pipedsl.cli.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+if __name__ == "__main__":
+    sys.exit(main(["bench", "pipeline", "--k", "8192"]))
+"""
 
 
 def test_the_microbenchmark_command(capsys):

@@ -102,6 +102,7 @@ def _throughput(axis: Any, rows: list[Any], tile: str) -> None:
             if (row["producers"], row["consumers"]) == (producers, consumers)
         )
         axis.plot(*zip(*line, strict=True), marker="o", label=f"{producers}P {consumers}C")
+    axis.set_xticks(sorted({row["stages"] for row in rows}))
     axis.set(title=tile, xlabel="stages", ylabel="FLOP per modelled cycle and CU", ylim=0)
     axis.legend(fontsize="small", ncols=2)
 

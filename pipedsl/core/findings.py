@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipedsl.core.errors import SourceLocation
+from pipedsl.core.html import Shown
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ CODES: dict[str, Code] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """One thing that is wrong with a kernel, found by running it.
 
     Attributes

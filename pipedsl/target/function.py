@@ -16,6 +16,7 @@ from numba.core.ssa import reconstruct_ssa
 from numba.core.types import Type
 
 from pipedsl.core.errors import KernelError
+from pipedsl.core.html import Shown
 from pipedsl.target.pruning import prune
 from pipedsl.target.scopes import expand
 from pipedsl.target.unrolling import unroll
@@ -24,7 +25,7 @@ SELF = "self@"
 """Prefix of the variables that stand for the fields of an object under construction."""
 
 
-class DeviceFunction:
+class DeviceFunction(Shown):
     """A Python function that kernels can call; each call is expanded in place.
 
     Parameters

@@ -31,8 +31,8 @@ exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# Notebooks run anew when they change; a cell that raises fails the build.
-nb_execution_mode = "cache"
+# Every build runs them: a cache would not see that pipedsl changed. A cell that raises fails the build.
+nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_show_tb = True

@@ -12,9 +12,10 @@ from pipedsl.sim.explore.search import Explored, Search
 from pipedsl.sim.explore.stepper import Stepper
 from pipedsl.sim.hints import find_hints
 from pipedsl.sim.launch import Launch
+from pipedsl.sim.loaded import LoadedKernel
 from pipedsl.sim.memory import Memory
-from pipedsl.sim.module import Kernel
 from pipedsl.sim.observed import observe
+from pipedsl.sim.run import run
 from pipedsl.sim.shape import GroupShape
 
 _STATES = 100_000  # after which an exploration gives up
@@ -24,7 +25,7 @@ Prepare = Callable[[], tuple[Memory, bytes]]
 
 
 def check_kernel(
-    kernel: Kernel,
+    kernel: LoadedKernel,
     grid: tuple[int, int, int],
     block: tuple[int, int, int],
     prepare: Prepare,
@@ -39,7 +40,7 @@ def check_kernel(
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : LoadedKernel
     grid, block : tuple of int
     prepare : callable
         Called before each run, so that none sees what another wrote.
@@ -56,17 +57,13 @@ def check_kernel(
     collector = Collector(kernel.name, kernel.arch.name)
     shape = GroupShape(kernel, block, lds_bytes)
 
-    def launch() -> Launch:
+    def launch(checked: bool = False) -> Launch:
         memory, kernarg = prepare()
-        return Launch(shape, memory, grid, kernarg, sources or {})
+        return Launch(shape, memory, grid, kernarg, sources or {}, checked)
 
     for seed in seeds:
-        memory, kernarg = prepare()
         try:
-            stats = kernel.run(
-                memory, grid, block, kernarg, lds_bytes=lds_bytes, seed=seed, sources=sources,
-                check=True,
-            )  # fmt: skip
+            stats = run(launch(checked=True), None, None, seed)
             collector.add(stats.findings, None, stats.instructions)
         except SimulationError as error:
             collector.add(error.findings, error, 0)

@@ -113,13 +113,9 @@ def _room(
 @inlined
 def _pages(words: np.ndarray, place: int, span: Span) -> int:
     """Pages that an access may touch, at most."""
-    width, pages, last = words[place + 3] & 0xFFFFFFFF, 0, -1
-    for index in range(span.lanes):
-        address = words[place + HEAD + index]
-        for page in range(address >> st.PAGE, (address + width - 1 >> st.PAGE) + 1):
-            pages += page != last
-            last = page
-    return pages
+    width = words[place + 3] & 0xFFFFFFFF
+    across = (span.high - 1 >> st.PAGE) - (span.low >> st.PAGE) + 1
+    return min(across, span.lanes * ((width >> st.PAGE) + 2))
 
 
 @inlined
@@ -254,10 +250,10 @@ def _compare(
 @inlined
 def _settle(wave: int, group: int, p: Program, s: State, g: GroupState) -> None:
     """Loads of words that were not compared: of counters, all they tell; others may be races."""
-    for at in range(len(s.reads[wave])):
-        read = s.reads[wave, at]
-        if read[0] == 0:
+    for at in range(s.reads.shape[1]):
+        if s.reads[wave, at, 0] == 0:
             continue
+        read = s.reads[wave, at]
         tab = table(read[3], s, g)
         if tab.flags[read[1]]:
             tell(read[1], read[2], -1, 0, wave, group, tab, p, s)

@@ -27,6 +27,7 @@ from pipedsl.checker.state import (
 )
 
 _slot_of = inlined(slot_of)
+_FEW = 4  # places that are looked at one by one
 
 
 @inlined
@@ -86,7 +87,8 @@ def check(
     width, space = (words[place + 3] & 0xFFFFFFFF) >> unit, words[place + 3] >> 32
     total = lanes * width
     known = s.scratch[:-4]
-    known[:] = 0
+    for column in range(len(known)):
+        known[column] = 0
     shift, reader = (60, local) if space == LDS else (PAGE - unit, -1)
     last, readers, page = g.writes, g.readers, 0
     fine = at = 0  # the last earlier write that was in order; the place that is looked at
@@ -96,28 +98,29 @@ def check(
             page = start >> shift
             row = page_row(page, s.page_keys, s.page_rows, s.numbers)
             last, readers = s.writes[row], s.readers[row]
-        at = _pass(
-            words, place, at, total, width, unit, shift, page, last, readers, reader, entry, writes,
-            fine, known,
-        )  # fmt: skip
+        if total > _FEW:
+            at = _pass(
+                words, place, at, total, width, unit, shift, page, last, readers, reader, entry,
+                writes, fine, known,
+            )  # fmt: skip
         if at == total:
             break
         start = (words[place + HEAD + at // width] >> unit) + at % width
-        if start >> shift == page:
-            inside = start & (1 << shift) - 1
-            address = start << unit
-            past = last[inside]
-            if (
-                past not in (0, fine)
-                and _judge(past, True, address, entry, local, p, s, found) == 0
-            ):
-                fine = past
-            if writes:
-                _overwrite(readers[inside], address, entry, local, p, s, found, known)
-                last[inside] = entry
-            else:
-                _remember(readers, inside, entry, reader)
-            at += 1
+        inside = start & (1 << shift) - 1
+        if start >> shift != page:
+            continue
+        at += 1
+        if inside >= len(last):
+            continue
+        address = start << unit
+        past = last[inside]
+        if past not in (0, fine) and _judge(past, True, address, entry, local, p, s, found) == 0:
+            fine = past
+        if writes:
+            _overwrite(readers[inside], address, entry, local, p, s, found, known)
+            last[inside] = entry
+        else:
+            _remember(readers, inside, entry, reader)
 
 
 @inlined

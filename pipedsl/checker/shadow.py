@@ -191,12 +191,24 @@ def _judge(
     found: np.ndarray,
 ) -> int:  # fmt: skip
     wave = entry >> WAVE & WAVES - 1
-    if past >> WAVE & WAVES - 1 == wave or past & entry & 1:
+    if past >> WAVE & WAVES - 1 == wave:
+        if not (past_writes and _is_copied(past, entry, p)):
+            return 0
+    elif past & entry & 1:
         return 0
     kind = order(past, wave, local, wave // p.waves, p, s)
     if kind > found[0]:
         found[0], found[1], found[2], found[3] = kind, past, int(past_writes), address
     return kind
+
+
+@inlined
+def _is_copied(past: int, entry: int, p: Program) -> bool:
+    """Whether a copy to LDS was there before an LDS operation: a wave's own accesses are in order
+    otherwise."""
+    before = p.queues[past >> SITE & SITES - 1, 0]
+    now = p.queues[entry >> SITE & SITES - 1, 0]
+    return before >= 0 and now >= 0 and p.lds[now] and not p.lds[before]
 
 
 @inlined

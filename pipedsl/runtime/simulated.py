@@ -131,10 +131,17 @@ class SimulatedKernel:
         self._layout.pack_into(kernarg, values, grid, block, lds_bytes)
         timed = _timed.get()
         found = () if timed is not None else self._look(grid, block, bytes(kernarg), lds_bytes)
-        stats = self._kernel.run(
-            self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes, sources=self._sources,
-            timing=timed is not None, rest=timed is None or timed[1],
-        )  # fmt: skip
+        if timed is None and config.check:
+            stats = self._kernel.run_observed(
+                self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes,
+                sources=self._sources,
+            )  # fmt: skip
+        else:
+            stats = self._kernel.run(
+                self._memory, grid, block, bytes(kernarg), lds_bytes=lds_bytes,
+                sources=self._sources, check=False, timing=timed is not None,
+                rest=timed is None or timed[1],
+            )  # fmt: skip
         if timed is not None and stats.timed is not None:
             timed[0].append(stats.timed)
         for finding in {f.identity: f for f in (*stats.findings, *found)}.values():
@@ -143,15 +150,13 @@ class SimulatedKernel:
     def _look(
         self, grid: Dim3, block: Dim3, kernarg: bytes, lds_bytes: int
     ) -> tuple[Finding, ...]:  # fmt: skip
-        """What the checker sees before the launch: in all of it, or at the start of the first one."""
-        first = not config.check
-        if first and (self._looked or not config.check_first):
+        """What the checker sees at the start of the kernel's first launch."""
+        if self._looked or config.check or not config.check_first:
             return ()
         self._looked = True
         return self._kernel.look(
-            self._memory, grid, block, kernarg, lds_bytes=lds_bytes, sources=self._sources,
-            first=first,
-        )  # fmt: skip
+            self._memory, grid, block, kernarg, lds_bytes=lds_bytes, sources=self._sources
+        )
 
 
 class SimulatedStream(Shown):

@@ -144,26 +144,46 @@ class Kernel(LoadedKernel, Shown):
         *,
         lds_bytes: int = 0,
         sources: Mapping[str, str] | None = None,
-        first: bool = False,
     ) -> tuple[Finding, ...]:
-        """Findings of a launch with the checker looking on; `memory` stays as it is.
+        """Findings of the beginning of a launch's first workgroup; `memory` stays as it is.
 
         Parameters
         ----------
         memory, grid, block, kernarg, lds_bytes, sources
             As of `run`.
-        first : bool
-            Only the beginning of the first workgroup.
         """
-        if first and memory.writable_bytes() > _COPIED:
+        if memory.writable_bytes() > _COPIED:
             return ()
         shape = self._shape(block, lds_bytes)
         launch = Launch(shape, memory.clone(), grid, kernarg, sources or {})
         # Imported here because the detector needs Numba, which takes a while.
-        observed = import_module("pipedsl.sim.observed")
-        if first:
-            return observed.observe_first(launch)
-        return observed.observe(launch, seed=config.seed).findings
+        return import_module("pipedsl.sim.observed").observe_first(launch)
+
+    def run_observed(
+        self,
+        memory: Memory,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        kernarg: bytes,
+        *,
+        lds_bytes: int = 0,
+        sources: Mapping[str, str] | None = None,
+    ) -> RunStats:
+        """As `run`, with the checker looking on: the result has its findings.
+
+        Parameters
+        ----------
+        memory, grid, block, kernarg, lds_bytes, sources
+            As of `run`.
+        """
+        launch = Launch(self._shape(block, lds_bytes), memory, grid, kernarg, sources or {})
+        seen = import_module("pipedsl.sim.observed").observe(launch, seed=config.seed)  # as in `look`
+        if seen.error is not None:
+            seen.error.findings = seen.findings
+            raise seen.error
+        return RunStats(
+            seen.instructions, launch.total, launch.total * launch.shape.waves, seen.findings
+        )
 
     def _shape(self, block: tuple[int, int, int], lds_bytes: int) -> GroupShape:
         key = block, lds_bytes

@@ -15,13 +15,14 @@ from tqdm import tqdm
 
 from pipedsl.bench.measurement import Measurement, do_bench
 from pipedsl.bench.records import Records
-from pipedsl.bench.sweep import PACKAGES, processes
+from pipedsl.bench.sweep import PACKAGES, can_spawn, processes
 from pipedsl.core.cache import FileCache, content_key
 from pipedsl.core.config import config
 from pipedsl.core.errors import LaunchError, PipedslError
 from pipedsl.core.html import Shown
 from pipedsl.core.version import source_fingerprint
 from pipedsl.dispatch.callsite import caller
+from pipedsl.dispatch.freshness import Dependencies
 from pipedsl.frontend.fingerprint import fingerprint
 from pipedsl.runtime import DeviceArray, get_device, to_device, use_device
 from pipedsl.runtime.simulated import SimulatedDevice
@@ -83,6 +84,8 @@ class Tuned(Shown):
         self._warmup, self._rep = warmup, rep
         self._signature = inspect.signature(function)
         self._chosen: dict[str, Config] = {}
+        self._names: Dependencies | None = None
+        self._source = ""
         functools.update_wrapper(self, function)
         self.name = function.__name__
         self._check()
@@ -122,8 +125,10 @@ class Tuned(Shown):
 
     def _cache_key(self, named: Mapping[str, Any]) -> str:
         device = get_device()
+        if self._names is None or self._names.changed():  # a walk over all sources takes a while
+            self._names, self._source = Dependencies(self.function), fingerprint(self.function)
         return content_key(
-            fingerprint(self.function), repr(self.configs), device.name, device.description,
+            self._source, repr(self.configs), device.name, device.description,
             device.arch.name, source_fingerprint(*PACKAGES),
             *(f"{name} {_key_value(named.get(name))}" for name in self.key),
         )  # fmt: skip
@@ -185,6 +190,7 @@ class Tuned(Shown):
         module = sys.modules.get(self.function.__module__)
         return (
             self.function.__module__ != "__main__"
+            and can_spawn()
             and isinstance(get_device(), SimulatedDevice)
             and getattr(module, self.name, None) is self
         )

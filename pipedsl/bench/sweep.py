@@ -164,8 +164,14 @@ def _can_travel(measure: Any, item: Any) -> bool:
             fix="define it at the top level of a module, or pass executor=ThreadPoolExecutor(1).",
             where=caller(),
         ) from None
+    has_file = hasattr(sys.modules["__main__"], "__file__")
+    return can_spawn() and (has_file or b"__main__" not in text)
+
+
+def can_spawn() -> bool:
+    """Whether new processes can start: they read the main module's file, where it claims to have one."""
     file = getattr(sys.modules["__main__"], "__file__", None)
-    return b"__main__" not in text or (file is not None and Path(file).is_file())
+    return file is None or Path(file).is_file()
 
 
 def processes(count: int) -> ProcessPoolExecutor:

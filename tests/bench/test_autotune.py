@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,6 +101,22 @@ def test_processes_measure_the_functions_of_modules(fresh_cache):
     assert matmul.best_config == Config(stages=2, consumers=4)
     assert (c == 64).all()
     assert [row["stages"] for row in matmul.timings.failures] == [9]
+
+
+def test_a_program_without_a_file_measures_in_its_own_process(fresh_cache):
+    script = """
+import numpy as np, pipedsl
+from tests.bench.tuned import matmul
+a, c = np.ones((64, 64), np.float16), np.zeros((64, 64), np.float32)
+with pipedsl.use_device("sim:gfx942"):
+    matmul(a, a, c)
+print(matmul.best_config)
+"""
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable], input=script, cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Config(stages=2, consumers=4)\n"
 
 
 def test_nothing_works():

@@ -143,6 +143,8 @@ class Detector:
             self._program, groups, registers, global_bytes, constant
         )
         self._groups: dict[int, GroupState] = {}
+        self._ended: list[GroupState] = []  # of workgroups that have ended
+        self._empty: GroupState | None = None
 
     def feed(self, group: int, words: np.ndarray) -> None:
         """Take the next events of a workgroup."""
@@ -150,8 +152,7 @@ class Detector:
         while True:
             tables = self._groups.get(group)
             if tables is None:
-                unit = int(self._state.numbers[st.N_LDS_UNIT])
-                tables = self._groups[group] = new_group(self._program, self._lds_bytes, unit)
+                tables = self._groups[group] = self._begin()
             place = consume(words, place, group, self._program, self._state, tables)
             status = int(self._state.numbers[st.N_STATUS])
             if status == st.RUNNING:
@@ -160,7 +161,20 @@ class Detector:
 
     def forget(self, group: int) -> None:
         """The workgroup has ended."""
-        self._groups.pop(group, None)
+        tables = self._groups.pop(group, None)
+        if tables is not None:
+            self._ended.append(tables)
+
+    def _begin(self) -> GroupState:
+        """The tables of a workgroup in which nothing has happened, an ended one's where they fit."""
+        if self._empty is None:
+            unit = int(self._state.numbers[st.N_LDS_UNIT])
+            self._empty = new_group(self._program, self._lds_bytes, unit)
+        while self._ended:
+            tables = self._ended.pop()
+            if tables.refill(self._empty):
+                return tables
+        return self._empty.copy()
 
     def save(self) -> Snapshot:
         """What is known now."""
@@ -222,6 +236,7 @@ class Detector:
             numbers[st.N_LDS_UNIT] = numbers[st.N_NEED]
             finer = ((n, st.finer_group(g, by)) for n, g in self._groups.items())
             self._groups = dict(finer)
+            self._empty = None
         elif status == st.FINER_GLOBAL:
             by = int(numbers[st.N_UNIT] - numbers[st.N_NEED])
             numbers[st.N_UNIT] = numbers[st.N_NEED]

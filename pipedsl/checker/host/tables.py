@@ -60,6 +60,15 @@ class Tables:
             *(value if isinstance(value, int) else value.copy() for _, value in self._items())
         )
 
+    def refill(self: _T, source: _T) -> bool:
+        """Take the contents of `source`; False, and nothing is changed, if a shape differs."""
+        pairs = list(zip(self.arrays(), source.arrays(), strict=True))
+        if any(mine.shape != theirs.shape for mine, theirs in pairs):
+            return False
+        for mine, theirs in pairs:
+            mine[...] = theirs
+        return True
+
     def arrays(self) -> list[np.ndarray]:
         """All arrays, those of inner groups included."""
         found: list[np.ndarray] = []

@@ -14,7 +14,7 @@ from pipedsl.sim.events import layout as e
 from pipedsl.sim.group import Group
 from pipedsl.sim.shape import aligned
 
-_BYTES = 1 << 20
+_BYTES = 1 << 18  # stays in a core's cache
 _LOW = 0xFFFFFFFF
 _DRAIN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, singledispatch
+from functools import singledispatch
 from pathlib import Path
 
+from pipedsl.core.errors import SourceLocation
 from pipedsl.dispatch.stamps import Stamp, StampedRun
 from pipedsl.sim.timing.result import TimedRun
 from pipedsl.sim.timing.timeline import Interval
@@ -68,7 +69,7 @@ def _bars(
 ) -> Iterator[Bar]:  # fmt: skip
     now, waiting = stamps[0].time, None
     for stamp in stamps:
-        if stamp.kind in ("full", "empty", "barrier", "poll"):
+        if stamp.kind in ("full", "empty", "barrier"):
             if stamp.time > now:
                 yield Bar(row, "work", now - first, stamp.time - first)
             now, waiting = stamp.time, stamp
@@ -146,7 +147,8 @@ def _hover(interval: Interval) -> str:
     if interval.line is None:
         return text
     name, line = interval.line
-    return f"{text}\n{Path(name).name}:{line} {_source(name, line)}".rstrip()
+    source = SourceLocation(name, line).source_line() or ""  # knows the cells of notebooks too
+    return f"{text}\n{Path(name).name}:{line} {source.strip()}".rstrip()
 
 
 def _place(line: int, sources: dict[str, str]) -> str:
@@ -158,16 +160,3 @@ def _place(line: int, sources: dict[str, str]) -> str:
         return ""
     name, lines = found[0]
     return f"\n{Path(name).name}:{line} {lines[line - 1].strip()}"
-
-
-def _source(name: str, line: int) -> str:
-    lines = _lines(name)
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
-
-
-@lru_cache(maxsize=32)
-def _lines(name: str) -> tuple[str, ...]:
-    try:
-        return tuple(Path(name).read_text().splitlines())
-    except OSError:
-        return ()

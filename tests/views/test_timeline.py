@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import linecache
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -153,3 +155,17 @@ def test_times_are_those_of_a_timed_launch(traced) -> None:
     with pipedsl.use_device("sim:gfx942"):
         run = relay[1, 128].time(np.zeros((16, 64), np.float32), 16)
     assert picture_of(run).end == traced.runs[0].cycles
+
+
+def test_hover_text_knows_the_lines_of_a_notebook_cell(tmp_path):
+    """A cell is in no file; `linecache` has its text."""
+    text = Path(__file__).read_text()
+    first, last = text.index("@pipelined_kernel"), text.index("\n\n\n", text.index("def relay("))
+    name, cell = str(tmp_path / "cell.py"), text[first:last] + "\n"
+    linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+    scope = dict(globals())
+    exec(compile(cell, name, "exec"), scope)
+    with pipedsl.use_device("sim:gfx942"):
+        run = scope["relay"][1, 128].time(np.zeros((16, 64), np.float32), 16)
+    hovers = [bar.hover for bar in picture_of(run).bars if bar.kind == "full"]
+    assert any("with pipe.consume() as stage:" in hover for hover in hovers)

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -117,10 +118,12 @@ class Tuned(Shown):
         named = self._signature.bind_partial(*args, **kwargs).arguments
         key = self._cache_key(named)
         if key not in self._chosen:
-            stored = FileCache("autotune").get(key)
-            number = json.loads(stored) if stored is not None else self._tune(named, args, kwargs)
-            FileCache("autotune").put(key, json.dumps(number).encode())
-            self._chosen[key] = self.configs[number]
+            cache = FileCache("autotune")
+            stored = cache.get(key)
+            if stored is None:
+                stored = json.dumps(self._tune(named, args, kwargs)).encode()
+                cache.put(key, stored)
+            self._chosen[key] = self.configs[json.loads(stored)]
         return self._chosen[key]
 
     def _cache_key(self, named: Mapping[str, Any]) -> str:
@@ -160,19 +163,21 @@ class Tuned(Shown):
         return min(times, key=lambda n: times[n].median)
 
     def _measured(self, numbers: Sequence[int], device: str, args: Any, kwargs: Any) -> Any:
+        travels = self._can_travel()
+        function: Any = self if travels else self.function
+        executor, own = self._executor, None
+        if executor is None and travels:
+            executor = own = processes(min(config.threads, len(numbers)) or 1)
+
         def task(number: int) -> tuple[Any, ...]:
             options = self.configs[number].kwargs
-            return self.function, device, args, {**kwargs, **options}, self._warmup, self._rep
+            return function, device, args, {**kwargs, **options}, self._warmup, self._rep
 
-        executor, own = self._executor, None
-        if executor is None and self._can_travel():
-            executor = own = processes(min(config.threads, len(numbers)) or 1)
         if executor is None:
             yield from ((n, _attempt(*task(n))) for n in numbers)
             return
-        args, kwargs = _on_host(args), _on_host(kwargs)
-        function: Any = self if self._can_travel() else self.function
-        futures = {n: executor.submit(_attempt, function, *task(n)[1:]) for n in numbers}
+        args, kwargs = _with_arrays(args, _on_host), _with_arrays(kwargs, _on_host)
+        futures = {n: executor.submit(_attempt, *task(n)) for n in numbers}
         try:
             for number, future in futures.items():
                 try:
@@ -203,7 +208,7 @@ class Tuned(Shown):
 
 
 def _found(module: str, name: str) -> Any:
-    return getattr(sys.modules.get(module) or __import__(module, fromlist=[name]), name)
+    return getattr(import_module(module), name)
 
 
 def _attempt(
@@ -212,28 +217,29 @@ def _attempt(
     plain = function.function if isinstance(function, Tuned) else function
     try:
         with use_device(device):
-            copies, named = _copied(args), _copied(kwargs)
+            copies, named = _with_arrays(args, _copy), _with_arrays(kwargs, _copy)
             return do_bench(lambda: plain(*copies, **named), warmup, rep, whole=False)
     except PipedslError as error:
         return error.message
 
 
-def _copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, DeviceArray):
-        return to_device(value.copy_to_host())
+def _with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Arguments with each array changed, also those in tuples and dicts."""
+    if isinstance(value, (np.ndarray, DeviceArray)):
+        return change(value)
     if isinstance(value, dict):
-        return {name: _copied(item) for name, item in value.items()}
-    return tuple(map(_copied, value)) if type(value) is tuple else value
+        return {name: _with_arrays(item, change) for name, item in value.items()}
+    if type(value) is tuple:
+        return tuple(_with_arrays(item, change) for item in value)
+    return value
 
 
-def _on_host(value: Any) -> Any:
-    if isinstance(value, DeviceArray):
-        return value.copy_to_host()
-    if isinstance(value, dict):
-        return {name: _on_host(item) for name, item in value.items()}
-    return tuple(map(_on_host, value)) if type(value) is tuple else value
+def _copy(array: np.ndarray | DeviceArray) -> np.ndarray | DeviceArray:
+    return array.copy() if isinstance(array, np.ndarray) else to_device(array.copy_to_host())
+
+
+def _on_host(array: np.ndarray | DeviceArray) -> np.ndarray:
+    return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
 def _key_value(value: Any) -> str:

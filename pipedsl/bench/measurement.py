@@ -106,13 +106,13 @@ def do_bench(
     else:
         once = _host_time if clock == "host" else _event_time
         unit = "ms"
-        first = once(fn, device)  # compiles
-        spent, samples = 0.0, []
+        once(fn, device)  # compiles
+        spent, total, samples = 0.0, 0.0, []
         while spent < warmup:
             spent += max(once(fn, device), 1e-3)
-        while sum(samples) < rep or not samples:
+        while total < rep:
             samples.append(max(once(fn, device), 1e-6))
-        del first
+            total += samples[-1]
     return Measurement(tuple(samples), unit, tuple(np.quantile(samples, wanted).tolist()))
 
 

@@ -6,9 +6,9 @@ int64 each: the clock, and the fields of `FIELDS` from the lowest bit up.
 
 from __future__ import annotations
 
-KINDS = ("start", "full", "empty", "barrier", "poll", "got", "signal", "end")
-"""A wave starts; begins to wait for a full or an empty slot, at a barrier or for another counter; got
-what it waited for; is about to signal; ends."""
+KINDS = ("start", "full", "empty", "barrier", "got", "signal", "end")
+"""A wave starts; begins to wait for a full or an empty slot, or at a barrier; got what it waited for; is
+about to signal; ends."""
 
 FIELDS = (("kind", 3), ("slot", 9), ("line", 16), ("address", 16), ("lap", 20))
 """Names and bits; the address, of a counter in LDS, is in units of 4 bytes."""

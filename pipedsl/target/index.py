@@ -95,14 +95,16 @@ def _wave_size(compilation: Compilation) -> Operation:
 
 @implements(gpu.lane_id)
 def _lane_id(compilation: Compilation) -> Operation:
-    def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        ones, zero = ir.Constant(_I32, -1), ir.Constant(_I32, 0)
-        lane = low.call("llvm.amdgcn.mbcnt.lo", _I32, [ones, zero])
-        if low.compilation.arch.wave_size == 64:
-            lane = low.call("llvm.amdgcn.mbcnt.hi", _I32, [ones, lane])
-        return (lane,)
+    return Operation(types.int32, (), lambda low, values: (lane_number(low),))
 
-    return Operation(types.int32, (), emit)
+
+def lane_number(low: Lowering) -> ir.Value:
+    """Position of the thread in its wave."""
+    ones, zero = ir.Constant(_I32, -1), ir.Constant(_I32, 0)
+    lane = low.call("llvm.amdgcn.mbcnt.lo", _I32, [ones, zero])
+    if low.compilation.arch.wave_size == 64:
+        lane = low.call("llvm.amdgcn.mbcnt.hi", _I32, [ones, lane])
+    return lane
 
 
 @implements(gpu.wave_id)

@@ -13,6 +13,7 @@ from pipedsl.target import gpu
 from pipedsl.target.composites import Vector
 from pipedsl.target.operations import Operation, TypeMismatch, Value, implements
 from pipedsl.target.promotion import scalar_type
+from pipedsl.target.stamps import read_clock
 from pipedsl.target.sync import fence
 from pipedsl.target.types import SCALARS, Constant, register_type
 from pipedsl.target.vector_type import VectorType
@@ -133,13 +134,7 @@ def _wait(low: Lowering, wanted: dict[str, int]) -> None:
 def _clock(compilation: Compilation) -> Operation:
     """``s_memtime`` on gfx9; the shader cycle counter elsewhere."""
 
-    def emit(low: Lowering, values: Sequence[Value]) -> Value:
-        name = (
-            "llvm.amdgcn.s.memtime" if compilation.arch.generation == 9 else "llvm.readcyclecounter"
-        )
-        return (low.call(name, _I64, []),)
-
-    return Operation(types.int64, (), emit)
+    return Operation(types.int64, (), lambda low, values: (read_clock(low),))
 
 
 _FILES = {"v": "VGPRs", "s": "SGPRs"}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipedsl.target.compilation import Compilation
     from pipedsl.target.lowering import Lowering
 
-_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 _PAIR = ir.VectorType(_I64, 2)
 _SHIFTS = {name: sum(bits for _, bits in FIELDS[:i]) for i, (name, _) in enumerate(FIELDS)}
 
@@ -49,8 +49,7 @@ class Stamper:
 
     def _store(self, low: Lowering, fields: dict[str, ir.Value]) -> None:
         builder = low.builder
-        name = "s.memtime" if low.compilation.arch.generation == 9 else None
-        now = low.call(f"llvm.amdgcn.{name}" if name else "llvm.readcyclecounter", _I64, [])
+        now = read_clock(low)
         word: ir.Value = _I64(0)
         for field, bits in FIELDS:
             if field in fields:
@@ -66,6 +65,12 @@ class Stamper:
         made = builder.add(cursor, _I32(1))
         builder.store(made, self._cursor)
         builder.store(builder.zext(made, _I64), self._region, align=8)
+
+
+def read_clock(low: Lowering) -> ir.Value:
+    """The shader clock."""
+    gfx9 = low.compilation.arch.generation == 9
+    return low.call("llvm.amdgcn.s.memtime" if gfx9 else "llvm.readcyclecounter", _I64, [])
 
 
 def stamp(low: Lowering, kind: str) -> None:

@@ -13,6 +13,7 @@ from pipedsl.target import gpu
 from pipedsl.target.arrays import element_pointer
 from pipedsl.target.composites import Array
 from pipedsl.target.conversion import convert
+from pipedsl.target.index import lane_number
 from pipedsl.target.operations import Operation, TypeMismatch, Value, implements, known
 from pipedsl.target.types import LDS, constant
 
@@ -60,7 +61,7 @@ def _give_up(
         builder.cbranch(over, late, go_on)
         builder.position_at_end(late)
         pointer = element_pointer(low, counters, values[1], index, values[2])
-        lane = gpu_lane(low)
+        lane = lane_number(low)
         first = low.call("llvm.amdgcn.readfirstlane.i32", _I32, [lane])
         builder.cbranch(builder.icmp_unsigned("==", lane, first), note, leave)
         builder.position_at_end(note)
@@ -90,15 +91,6 @@ def _give_up(
         return ()
 
     return Operation(types.none, [started, counters, index, wanted], emit)
-
-
-def gpu_lane(low: Lowering) -> ir.Value:
-    """The lane's number."""
-    ones, zero = _I32(-1), _I32(0)
-    lane = low.call("llvm.amdgcn.mbcnt.lo", _I32, [ones, zero])
-    if low.compilation.arch.wave_size == 64:
-        lane = low.call("llvm.amdgcn.mbcnt.hi", _I32, [ones, lane])
-    return lane
 
 
 def workgroup(low: Lowering) -> ir.Value:
